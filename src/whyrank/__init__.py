@@ -1,0 +1,49 @@
+"""whyrank: a causal workbench for neural rankers.
+
+    import whyrank
+
+    ranker = whyrank.load("ce-minilm-l12")
+    ranking = ranker.rank("how many people live in berlin", ["Berlin has 3.5 million inhabitants.", "Berlin is old."])
+
+Names are imported when they are used, so that `import whyrank` stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from whyrank.collections.catalogue import open_collection as open_collection
+    from whyrank.collections.collection import Collection as Collection
+    from whyrank.encoders.site import Site as Site
+    from whyrank.errors import UserError as UserError
+    from whyrank.evaluation.evaluate import evaluate as evaluate
+    from whyrank.explain.words import explain_words as explain_words
+    from whyrank.rankers.load import load as load
+    from whyrank.rankers.ranker import Ranker as Ranker
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "Collection": "whyrank.collections.collection",
+    "Ranker": "whyrank.rankers.ranker",
+    "Site": "whyrank.encoders.site",
+    "UserError": "whyrank.errors",
+    "evaluate": "whyrank.evaluation.evaluate",
+    "explain_words": "whyrank.explain.words",
+    "load": "whyrank.rankers.load",
+    "open_collection": "whyrank.collections.catalogue",
+}
+
+__all__ = [*_PUBLIC, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(import_module(_PUBLIC[name]), name)
+    raise AttributeError(f"module 'whyrank' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

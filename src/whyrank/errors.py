@@ -1,0 +1,30 @@
+"""Errors that are the user's to mend: one clear line that says what, where and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+
+
+class UserError(Exception):
+    """A mistake in the input. The command line prints it as one line and exits with 2.
+
+    `what` says what is wrong, `where` names the place (a file, or `file:line`), `todo` says what to do.
+    """
+
+    def __init__(self, what: str, *, where: str | Path | None = None, todo: str | None = None) -> None:
+        self.what, self.where, self.todo = what, None if where is None else str(where), todo
+        super().__init__(what, self.where, todo)
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        advice = f"; {self.todo}" if self.todo else ""
+        return f"{place}{self.what}{advice}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`did you mean a, b?` for a name that is not known, or the list of those that are."""
+    known = sorted(known)
+    close = get_close_matches(name, known, n=3, cutoff=0.5)
+    return f"did you mean {', '.join(close)}?" if close else f"known: {', '.join(known)}"
