@@ -1,0 +1,1 @@
+"""The opened transformer: our own forward pass over the checkpoint's own weights, and its adapters."""
