@@ -1,0 +1,115 @@
+"""What `--collection` takes: a built-in name, a folder, a Tevatron file, or an ir_datasets id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from whyrank.collections import demo, folder, irds, tevatron, trec_rag
+from whyrank.collections.collection import Collection
+from whyrank.collections.gather import qrels_table, queries_table
+from whyrank.errors import UserError, nearest
+
+#: Before an ir_datasets id without a slash.
+IRDS = "irds:"
+
+
+@dataclass(frozen=True)
+class BuiltIn:
+    """A collection known by name: what it is, how it is opened, and whether that needs the network first."""
+
+    name: str
+    what: str
+    open: Callable[[], Collection]
+    on_disk: Callable[[], bool]
+
+
+class Available(NamedTuple):
+    """A line of the list of built-in collections."""
+
+    name: str
+    what: str
+    on_disk: bool
+
+
+BUILT_IN = {
+    entry.name: entry
+    for entry in (
+        BuiltIn("demo", "a small collection that comes with whyrank", demo.open_demo, lambda: True),
+        BuiltIn(
+            "trec-rag-2024",
+            "TREC RAG 2024, 301 topics x 20 passages, NIST judgements of 86 (29 MB to fetch; MS MARCO's terms)",
+            lambda: trec_rag.open_judged_by("nist"),
+            lambda: trec_rag.home().is_dir(),
+        ),
+        BuiltIn(
+            "trec-rag-2024/umbrela",
+            "the same, judged by an LLM (UMBRELA) for all 301 topics",
+            lambda: trec_rag.open_judged_by("umbrela"),
+            lambda: trec_rag.home().is_dir(),
+        ),
+    )
+}
+
+
+def open_collection(spec: str | Path) -> Collection:
+    """The collection that `spec` names.
+
+    A built-in name (`available()`), a folder (BEIR's layout or documents.*, queries.*, qrels.*; `FOLDER#dev`
+    takes that split's judgements), a Tevatron JSON lines file, or an ir_datasets id (with a slash in it, or
+    written `irds:ID`).
+    """
+    name = str(spec)
+    if name in BUILT_IN:
+        return BUILT_IN[name].open()
+    if name.startswith(IRDS):
+        return irds.open_dataset(name.removeprefix(IRDS))
+    path, split = _path_and_split(name)
+    if path.is_dir():
+        return folder.open_folder(path, split)
+    if path.is_file():
+        return open_tevatron(path)
+    return _not_on_disk(name)
+
+
+def open_tevatron(path: Path) -> Collection:
+    """The collection in a Tevatron file: its queries, its passages, and their grades 1 and 0."""
+    if not tevatron.is_tevatron(path):
+        todo = "give a Tevatron file, or the folder that holds documents.*, queries.* and qrels.*"
+        raise UserError("not a collection by itself (no 'positive_passages')", where=path, todo=todo)
+    queries, qrels = queries_table(tevatron.queries(path)), qrels_table(tevatron.qrels(path))
+    return Collection(
+        path.name.split(".")[0], lambda: (row for _, row in tevatron.documents(path)), queries, qrels
+    )
+
+
+def available() -> list[Available]:
+    """The built-in collections, and whether each is on this machine already."""
+    return [Available(entry.name, entry.what, entry.on_disk()) for entry in BUILT_IN.values()]
+
+
+def fetch(name: str) -> Collection:
+    """Makes sure that a built-in collection is on this machine, and opens it."""
+    if name not in BUILT_IN:
+        raise UserError(f"no built-in collection {name!r}", todo=nearest(name, BUILT_IN))
+    return BUILT_IN[name].open()
+
+
+def _path_and_split(name: str) -> tuple[Path, str | None]:
+    """`FOLDER#dev` -> the folder and `dev`, unless the whole name is a path that exists."""
+    before, mark, split = name.rpartition("#")
+    path = Path(name).expanduser()
+    return (Path(before).expanduser(), split) if mark and not path.exists() else (path, None)
+
+
+def _not_on_disk(name: str) -> Collection:
+    looks_like_id = (
+        "/" in name and not name.startswith(("/", ".", "~")) and not name.endswith((".jsonl", ".gz", "/"))
+    )
+    close = nearest(name, BUILT_IN)
+    if looks_like_id and not close.startswith("did you mean"):
+        return irds.open_dataset(name)
+    todo = f"{close}; a folder or a Tevatron file also serves, or an ir_datasets id as {IRDS}ID"
+    raise UserError(f"no collection {name!r}: no built-in name, no such file or folder", todo=todo)

@@ -1,0 +1,70 @@
+"""A folder with a file for each part of a collection, in any of the formats, found by its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from whyrank.collections import beir
+from whyrank.collections.collection import Collection
+from whyrank.errors import UserError
+
+#: What the file of each part may be called, before its first dot.
+DOCUMENTS = ("documents", "docs", "collection", "corpus")
+QUERIES = ("queries", "topics")
+QRELS = ("qrels",)
+RUN = ("run",)
+#: What such a file may end in; gzip may follow.
+SUFFIXES = {
+    ".jsonl",
+    ".json",
+    ".tsv",
+    ".txt",
+    ".trec",
+    ".sgml",
+    ".sgm",
+    ".xml",
+    ".qrels",
+    ".qrel",
+    ".run",
+    ".res",
+}
+
+
+def open_folder(folder: Path, split: str | None = None) -> Collection:
+    """A BEIR folder, or one with documents.*, queries.* and perhaps qrels.* and run.*."""
+    if beir.is_beir(folder):
+        return beir.open_folder(folder, split)
+    documents, queries = _needed(folder, DOCUMENTS), _needed(folder, QUERIES)
+    qrels = _found(folder, QRELS, split) or _found(folder / "qrels", (), split)
+    if split and not qrels:
+        raise UserError(f"no judgements {split!r} here", where=folder, todo=f"looked for qrels.{split}.*")
+    return Collection.from_files(documents, queries, qrels, _found(folder, RUN), name=folder.resolve().name)
+
+
+def _needed(folder: Path, names: tuple[str, ...]) -> Path:
+    found = _found(folder, names)
+    if found is None:
+        looked = ", ".join(f"{name}.*" for name in names)
+        raise UserError(
+            f"no {names[0]} in this folder", where=folder, todo=f"looked for {looked}, perhaps with .gz"
+        )
+    return found
+
+
+def _found(folder: Path, names: tuple[str, ...], split: str | None = None) -> Path | None:
+    """The one file with such a name (any name, when none is given), of this split if there are several."""
+    files = sorted(folder.iterdir()) if folder.is_dir() else []
+    fits = [file for file in files if file.is_file() and _fits(file, names)]
+    of_split = [file for file in fits if split in file.name.split(".")]
+    usual = [file for name in beir.SPLITS for file in fits if name in file.name.split(".")]
+    chosen = of_split if split else fits if len(fits) < 2 else usual[:1] or fits
+    if len(chosen) > 1:
+        several = ", ".join(file.name for file in chosen)
+        raise UserError(f"several files could be meant: {several}", where=folder, todo="keep one of them here")
+    return chosen[0] if chosen else None
+
+
+def _fits(file: Path, names: tuple[str, ...]) -> bool:
+    plain = file.with_suffix("") if file.suffix == ".gz" else file
+    known_suffix = plain.suffix in SUFFIXES or (not plain.suffix and bool(names))
+    return known_suffix and (not names or plain.name.split(".")[0] in names)

@@ -1,0 +1,79 @@
+"""Collections of ir_datasets, by their id, such as `msmarco-passage/trec-dl-2019/judged`; an extra."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from whyrank.collections.collection import Collection
+from whyrank.collections.records import Document, Qrels, Queries, Retrieved, Run
+from whyrank.errors import UserError, nearest
+
+
+def open_dataset(name: str) -> Collection:
+    """The collection with this ir_datasets id; its files are fetched by ir_datasets when they are first needed."""
+    dataset = _load(name)
+    if not (dataset.has_docs() and dataset.has_queries()):
+        raise UserError(f"{name} has no documents or no queries of its own", todo=f"try one of {name}/...")
+    qrels = _qrels(dataset) if dataset.has_qrels() else None
+    stage = _run(dataset) if dataset.has_scoreddocs() else None
+    return Collection(name, lambda: _documents(name, dataset), _queries(name, dataset), qrels, stage)
+
+
+def _load(name: str) -> Any:
+    try:
+        import ir_datasets
+    except ImportError as error:
+        what = f"{name!r} is no file or folder here, and reading it as an ir_datasets id needs an extra"
+        raise UserError(what, todo="run: pip install whyrank[datasets]") from error
+    try:
+        return ir_datasets.load(name)
+    except KeyError as error:
+        known = [str(key) for key in getattr(ir_datasets, "registry", ())]
+        todo = nearest(name, known) if known else "see https://ir-datasets.com"
+        raise UserError(f"ir_datasets has no {name!r}", todo=todo) from error
+
+
+def _documents(name: str, dataset: Any) -> Iterator[Document]:
+    for row in dataset.docs_iter():
+        yield Document(str(row.doc_id), _text(name, "document", row.doc_id, row))
+
+
+def _queries(name: str, dataset: Any) -> Queries:
+    table: Queries = {}
+    for row in dataset.queries_iter():
+        if row.query_id in table:
+            raise UserError(f"query {row.query_id!r} appears twice", where=name)
+        table[row.query_id] = _text(name, "query", row.query_id, row)
+    return table
+
+
+def _text(name: str, kind: str, identifier: str, row: Any) -> str:
+    """ir_datasets' own choice among the fields of a row: for documents title and text, for topics the title."""
+    text = str(row.default_text()).strip()
+    if not text:
+        raise UserError(f"{kind} {identifier!r} is empty", where=name)
+    return text
+
+
+def _qrels(dataset: Any) -> Qrels:
+    """Grades; a pair judged more than once, as in TREC tracks with subtopics, keeps its highest grade."""
+    table: Qrels = {}
+    for row in dataset.qrels_iter():
+        grades = table.setdefault(row.query_id, {})
+        grades[row.doc_id] = max(int(row.relevance), grades.get(row.doc_id, int(row.relevance)))
+    return table
+
+
+def _run(dataset: Any) -> Run:
+    table: dict[str, list[Any]] = {}
+    for row in dataset.scoreddocs_iter():
+        table.setdefault(row.query_id, []).append(row)
+    return {qid: _ranked(rows) for qid, rows in table.items()}
+
+
+def _ranked(rows: list[Any]) -> list[Retrieved]:
+    order = sorted(rows, key=lambda row: (-row.score, row.doc_id))
+    return [
+        Retrieved(r.query_id, r.doc_id, n, float(r.score), "ir_datasets") for n, r in enumerate(order, start=1)
+    ]

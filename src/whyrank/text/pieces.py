@@ -1,0 +1,90 @@
+"""Word pieces: a checkpoint's own tokenizer, with what was cut off always known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tokenizers import Encoding, Tokenizer
+
+
+@dataclass(frozen=True)
+class Sequenced:
+    """One tokenised text, or pair of texts, special tokens included; `cut` when it did not fit."""
+
+    ids: list[int]
+    type_ids: list[int]
+    cut: bool = False
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def with_marker(self, marker: int | None) -> Sequenced:
+        """The same with a marker token after the first, as late-interaction models tell query from document."""
+        if marker is None:
+            return self
+        return Sequenced([self.ids[0], marker, *self.ids[1:]], [self.type_ids[0], *self.type_ids], self.cut)
+
+
+class Pieces:
+    """A tokenizer that cuts at `max_length` tokens (the longer text first) and never pads."""
+
+    def __init__(self, tokenizer: Tokenizer, max_length: int, pad_id: int) -> None:
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        self.tokenizer, self.max_length, self.pad_id = tokenizer, max_length, pad_id
+
+    def texts(self, texts: Sequence[str], room: int = 0) -> list[Sequenced]:
+        """Each text by itself, leaving `room` tokens free."""
+        return self._encode(list(texts), self.max_length - room)
+
+    def pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Sequenced]:
+        """Each (query, document) as one sequence."""
+        return self._encode(list(pairs), self.max_length)
+
+    def _encode(self, texts: list[str] | list[tuple[str, str]], max_length: int) -> list[Sequenced]:
+        self.tokenizer.enable_truncation(max_length)  # never changed back: each call sets its own
+        encoded = self.tokenizer.encode_batch(texts)
+        return [Sequenced(one.ids, one.type_ids, bool(one.overflowing)) for one in encoded]
+
+    @cached_property
+    def special_tokens_of_a_pair(self) -> int:
+        """How many special tokens a pair of texts gets."""
+        return self.tokenizer.num_special_tokens_to_add(is_pair=True)
+
+    def windows(self, text: str, tokens: int) -> Iterator[str]:
+        """The text itself if it has at most so many tokens, else half-overlapping passages that have.
+
+        Passages end at word boundaries; every word of the text is in at least one of them, save for what
+        is left of a single word that is longer than a whole passage.
+        """
+        self.tokenizer.no_truncation()
+        encoding: Encoding = self.tokenizer.encode(text, add_special_tokens=False)
+        spans = _word_spans(encoding)
+        if len(encoding.ids) <= tokens:
+            yield text
+            return
+        first = 0
+        while first < len(spans):
+            last, size = first, 0
+            while last < len(spans) and (size + spans[last][2] <= tokens or last == first):
+                size += spans[last][2]
+                last += 1
+            yield text[spans[first][0] : spans[last - 1][1]]
+            if last == len(spans):
+                return
+            first = max(first + 1, (first + last) // 2)
+
+
+def _word_spans(encoding: Encoding) -> list[tuple[int, int, int]]:
+    """(start, end, pieces) of each word, by characters of the text."""
+    spans: list[tuple[int, int, int]] = []
+    previous: int | None = None
+    for (start, end), word in zip(encoding.offsets, encoding.word_ids, strict=True):
+        if spans and word is not None and word == previous:
+            spans[-1] = (spans[-1][0], end, spans[-1][2] + 1)
+        else:
+            spans.append((start, end, 1))
+        previous = word
+    return spans

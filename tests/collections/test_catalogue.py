@@ -1,0 +1,243 @@
+"""Every way to name a collection, and what an unknown name is told."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import sys
+import tarfile
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from whyrank.collections import available, fetch, open_collection, trec_rag
+from whyrank.errors import UserError
+from whyrank.store.packages import Package
+
+
+def json_lines(path: Path, *rows: dict[str, Any]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def beir(tmp_path: Path) -> Path:
+    json_lines(
+        tmp_path / "set" / "corpus.jsonl",
+        {"_id": "d1", "title": "A", "text": "b"},
+        {"_id": "d2", "text": "c"},
+    )
+    json_lines(tmp_path / "set" / "queries.jsonl", *({"_id": f"q{i}", "text": "x"} for i in range(3)))
+    (tmp_path / "set" / "qrels").mkdir()
+    (tmp_path / "set" / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq0\td1\t1\n")
+    (tmp_path / "set" / "qrels" / "train.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td2\t2\n")
+    return tmp_path / "set"
+
+
+def test_a_beir_folder_takes_the_test_split_and_leaves_the_others_queries_out(beir: Path) -> None:
+    collection = open_collection(beir)
+    assert collection.name == "set"
+    assert dict(collection.documents()) == {"d1": "A b", "d2": "c"}
+    assert list(collection.queries) == ["q0", "q2"]
+    assert collection.qrels == {"q0": {"d1": 1}}
+
+
+def test_a_split_is_named_after_a_hash_sign(beir: Path) -> None:
+    assert open_collection(f"{beir}#train").qrels == {"q1": {"d2": 2}}
+    with pytest.raises(UserError, match=r"no judgements 'tset'.*did you mean test"):
+        open_collection(f"{beir}#tset")
+
+
+def test_a_beir_folder_may_be_packed_and_without_judgements(beir: Path) -> None:
+    for path in [*beir.glob("*.jsonl"), *beir.glob("qrels/*")]:
+        if path.suffix == ".jsonl":
+            path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    collection = open_collection(beir)
+    assert (len(collection.queries), collection.qrels) == (3, {})
+
+
+def test_a_folder_in_trecs_formats_is_found_by_the_names_of_its_files(tmp_path: Path) -> None:
+    (tmp_path / "docs.trec").write_text("<DOC><DOCNO>d1</DOCNO>text</DOC>")
+    (tmp_path / "topics.txt").write_text("<top><num>1<title>query</top>")
+    (tmp_path / "qrels.txt").write_text("1 0 d1 1\n")
+    (tmp_path / "run.txt").write_text("1 Q0 d1 1 2.5 t\n")
+    (tmp_path / "documents.md").write_text("not a collection")
+    collection = open_collection(tmp_path)
+    assert dict(collection.documents()) == {"d1": "text"}
+    assert collection.queries == {"1": "query"}
+    assert collection.qrels == {"1": {"d1": 1}}
+    assert collection.first_stage == {"1": [("1", "d1", 1, 2.5, "t")]}
+
+
+def test_a_folder_in_ms_marcos_format(tmp_path: Path) -> None:
+    (tmp_path / "collection.tsv").write_text("0\tpassage\n")
+    (tmp_path / "queries.dev.tsv").write_text("1\tquery\n")
+    (tmp_path / "qrels.dev.tsv").write_text("1\t0\t0\t1\n")
+    (tmp_path / "qrels.train.tsv").write_text("2\t0\t0\t1\n")
+    assert open_collection(tmp_path).qrels == {"1": {"0": 1}}
+
+
+def test_a_folder_without_documents_says_what_was_looked_for(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no documents in this folder; looked for documents\.\*, docs\.\*"):
+        open_collection(tmp_path)
+
+
+def test_two_files_that_could_be_meant_are_refused(tmp_path: Path) -> None:
+    for name in ("docs.tsv", "corpus.tsv", "queries.tsv"):
+        (tmp_path / name).write_text("1\tx\n")
+    with pytest.raises(UserError, match=r"several files could be meant: corpus\.tsv, docs\.tsv"):
+        open_collection(tmp_path)
+
+
+def passage(docid: str, text: str = "text") -> dict[str, str]:
+    return {"docid": docid, "title": "T", "text": text}
+
+
+def test_a_tevatron_file_is_a_collection_where_passages_may_recur(tmp_path: Path) -> None:
+    first = {"positive_passages": [passage("a")], "negative_passages": [passage("b")]}
+    second = {"positive_passages": [passage("b")], "negative_passages": [passage("a"), passage("c")]}
+    rows = [{"query_id": "1", "query": "one", **first}, {"query_id": "2", "query": "two", **second}]
+    collection = open_collection(json_lines(tmp_path / "train.jsonl", *rows))
+    assert [d.docno for d in collection.documents()] == ["a", "b", "c"]
+    assert collection.texts(["c"]) == {"c": "T text"}
+    assert collection.queries == {"1": "one", "2": "two"}
+    assert collection.qrels == {"1": {"a": 1, "b": 0}, "2": {"b": 1, "a": 0, "c": 0}}
+
+
+@pytest.mark.parametrize(
+    ("rows", "what"),
+    [
+        (
+            [{"positive_passages": [passage("a", "x")]}, {"positive_passages": [passage("a", "y")]}],
+            "another text",
+        ),
+        ([{"positive_passages": [passage("a"), passage("a")]}], "judges document 'a' twice"),
+        ([{"positive_passages": [{"docid": "a"}]}], "no 'text'"),
+        ([{"positive_passages": "a"}], "must be a list of passages"),
+        ([{"positive_passages": []}, {"negative_passages": []}], "no 'positive_passages'"),
+        ([{"positive_passages": [], "query": " "}], "query '0' is empty"),
+    ],
+)
+def test_a_mistake_in_a_tevatron_file_is_refused(tmp_path: Path, rows: list[dict[str, Any]], what: str) -> None:
+    numbered = [{"query_id": str(i), "query": "q", **row} for i, row in enumerate(rows)]
+    path = json_lines(tmp_path / "train.jsonl", *numbered)
+    with pytest.raises(UserError, match=what) as caught:
+        list(open_collection(path).documents())
+    assert caught.value.where == f"{path}:{len(rows)}"
+
+
+def test_json_lines_that_are_no_collection_by_themselves_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="not a collection by itself"):
+        open_collection(json_lines(tmp_path / "corpus.jsonl", {"_id": "1", "text": "x"}))
+
+
+def test_the_demo_is_built_in() -> None:
+    described = open_collection("demo").describe()
+    assert described["name"] == "demo"
+    assert min(described["documents"], described["queries"], described["judgements"]) > 0
+
+
+@pytest.mark.parametrize("name", ["dmeo", "trec-rag-2024/umbrella"])
+def test_an_unknown_name_is_told_the_nearest(name: str) -> None:
+    with pytest.raises(UserError, match=r"did you mean (demo|trec-rag-2024/umbrela)"):
+        open_collection(name)
+
+
+@pytest.mark.parametrize("name", ["./nowhere", "/no/where", "zzzz", "data/none.jsonl"])
+def test_a_path_that_is_not_there_is_refused_as_one(name: str) -> None:
+    with pytest.raises(UserError, match="no such file or folder"):
+        open_collection(name)
+
+
+@pytest.mark.parametrize("name", ["irds:vaswani", "msmarco-passage/dev"])
+def test_ir_datasets_is_an_extra(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(UserError, match=r"pip install whyrank\[datasets\]"):
+        open_collection(name)
+
+
+class Dataset:
+    """The part of an ir_datasets dataset that is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("has_"):
+            return lambda: True
+        raise AttributeError(name)
+
+    def docs_iter(self) -> Any:
+        return iter([SimpleNamespace(doc_id="d1", default_text=lambda: "text")])
+
+    def queries_iter(self) -> Any:
+        return iter([SimpleNamespace(query_id="q1", default_text=lambda: "query")])
+
+    def qrels_iter(self) -> Any:
+        return iter([SimpleNamespace(query_id="q1", doc_id="d1", relevance=g) for g in (0, 2, 1)])
+
+    def scoreddocs_iter(self) -> Any:
+        return iter([SimpleNamespace(query_id="q1", doc_id=d, score=s) for d, s in (("d1", 1.0), ("d2", 3.0))])
+
+
+def test_an_ir_datasets_id_is_opened_through_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("ir_datasets")
+    module.load = {"known/set": Dataset()}.__getitem__  # type: ignore[attr-defined]
+    module.registry = ["known/set"]  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "ir_datasets", module)
+    collection = open_collection("known/set")
+    assert dict(collection.documents()) == {"d1": "text"}
+    assert (collection.queries, collection.qrels) == ({"q1": "query"}, {"q1": {"d1": 2}})
+    assert [r[1:4] for r in (collection.first_stage or {})["q1"]] == [("d2", 1, 3.0), ("d1", 2, 1.0)]
+    with pytest.raises(UserError, match="ir_datasets has no 'known/sat'; did you mean known/set"):
+        open_collection("irds:known/sat")
+
+
+def a_package(folder: Path) -> Package:
+    """A stand-in for ir_axioms' source package, in the cache's folder for packages fetched by hand."""
+    topics = [
+        {"topic": "t1", "query": "one", "references_ids": ["b", "a"], "references_texts": ["B b", "A a"]},
+        {"topic": "t2", "query": "two", "references_ids": ["a"], "references_texts": ["A a"]},
+    ]
+    contents = {
+        trec_rag.PASSAGES: gzip.compress("\n".join(map(json.dumps, topics)).encode()),
+        trec_rag.JUDGES["nist"]: b"t1 0 a 3\nt1 0 pooled 1\nt9 0 a 1\n",
+        trec_rag.JUDGES["umbrela"]: b"t1 Q0 a 1\nt2 Q0 a 2\n",
+    }
+    path = folder / "packages" / "ir_axioms-1.2.5.tar.gz"
+    path.parent.mkdir(parents=True)
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in contents.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return Package("ir_axioms", "1.2.5", hashlib.sha256(path.read_bytes()).hexdigest(), sdist=True)
+
+
+def test_trec_rag_is_unpacked_once_and_judged_by_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHYRANK_CACHE", str(tmp_path))
+    monkeypatch.setattr(trec_rag, "PACKAGE", a_package(tmp_path))
+    assert [row.on_disk for row in available()] == [True, False, False]
+    nist = fetch("trec-rag-2024")
+    assert [row.on_disk for row in available()] == [True, True, True]
+    assert dict(nist.documents()) == {"b": "B b", "a": "A a"}
+    assert nist.queries == {"t1": "one", "t2": "two"}
+    assert nist.qrels == {"t1": {"a": 3, "pooled": 1}}
+    assert [r[1:4] for r in (nist.first_stage or {})["t1"]] == [("b", 1, 2.0), ("a", 2, 1.0)]
+    (tmp_path / "packages" / "ir_axioms-1.2.5.tar.gz").unlink()
+    umbrela = open_collection("trec-rag-2024/umbrela")
+    assert (umbrela.name, umbrela.qrels) == ("trec-rag-2024/umbrela", {"t1": {"a": 1}, "t2": {"a": 2}})
+    assert sorted(p.name for p in trec_rag.home().iterdir()) == [
+        "corpus.jsonl",
+        "qrels",
+        "queries.jsonl",
+        "run.trec",
+    ]
+
+
+def test_only_built_in_collections_are_fetched() -> None:
+    with pytest.raises(UserError, match="no built-in collection 'trec-rag'; did you mean trec-rag-2024"):
+        fetch("trec-rag")

@@ -1,0 +1,77 @@
+"""A table of runs: means, rows, comparisons with the first, and the files they are written to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from whyrank.errors import UserError
+from whyrank.evaluation import evaluate, holm, paired_t_test, randomisation_test
+
+QRELS = {f"q{i}": {"a": 1, "b": 2} for i in range(5)}
+FIRST = {f"q{i}": {"x": 3.0, "a": 2.0, "b": 1.0} for i in range(5)}
+SECOND = {f"q{i}": {"x": 0.5 * i, "a": 2.0, "b": 1.0} for i in range(5)}
+THIRD = {**FIRST, "q0": {"b": 1.0}, "q9": {"b": 1.0}}
+
+
+def test_runs_are_compared_with_the_first_and_corrected_over_the_whole_table() -> None:
+    result = evaluate({"bm25": FIRST, "two": SECOND, "three": THIRD}, QRELS, ["AP", "RR"], seed=1)
+    assert [row[:3] for row in result.comparisons] == [
+        ("two", "bm25", "AP"),
+        ("two", "bm25", "RR"),
+        ("three", "bm25", "AP"),
+        ("three", "bm25", "RR"),
+    ]
+    values = {(row.run, row.measure, row.qid): row.value for row in result.per_query}
+    columns = {key: [values[(*key, qid)] for qid in QRELS] for key in {k[:2] for k in values}}
+    pairs = [(columns[row.run, row.measure], columns["bm25", row.measure]) for row in result.comparisons]
+    t, drawn = (
+        [paired_t_test(*pair).p for pair in pairs],
+        [randomisation_test(*pair, seed=1).p for pair in pairs],
+    )
+    assert [row.t_p for row in result.comparisons] == t
+    assert [row.t_p_holm for row in result.comparisons] == holm(t)
+    assert [row.randomisation_p for row in result.comparisons] == drawn
+    assert [row.randomisation_p_holm for row in result.comparisons] == holm(drawn)
+    for row in result.comparisons:
+        assert row.difference == pytest.approx(
+            result.means[row.run][row.measure] - result.means["bm25"][row.measure]
+        )
+
+
+def test_queries_without_judgements_are_counted() -> None:
+    result = evaluate({"bm25": FIRST, "three": THIRD}, QRELS, ["AP"])
+    assert (result.queries, result.unjudged) == (5, {"bm25": 0, "three": 1})
+
+
+def test_one_run_has_means_and_no_comparison() -> None:
+    result = evaluate({"bm25": FIRST}, QRELS, ["RR"])
+    assert (result.means, result.comparisons) == ({"bm25": {"RR": 0.5}}, [])
+
+
+def test_it_is_written_as_json_and_parquet_that_read_back(tmp_path: Path) -> None:
+    result = evaluate({"bm25": FIRST, "two": SECOND}, QRELS, ["AP", "RR"])
+    summary, rows = result.write(tmp_path / "run")
+    assert json.loads(summary.read_text()) == result.to_json()
+    pd.testing.assert_frame_equal(pd.read_parquet(rows), result.to_pandas())
+    assert list(result.to_pandas().columns) == ["run", "qid", "measure", "value"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "evaluation.json",
+        "per_query.parquet",
+    ]
+
+
+def test_a_p_value_that_is_not_defined_is_null(tmp_path: Path) -> None:
+    qrels = {"q0": QRELS["q0"]}
+    result = evaluate({"bm25": FIRST, "two": SECOND}, qrels, ["AP"])
+    assert result.to_json()["comparisons"][0]["t_p"] is None
+    assert result.to_json()["comparisons"][0]["randomisation_p"] == 1.0
+    result.write(tmp_path)
+
+
+def test_nothing_to_evaluate_is_refused() -> None:
+    with pytest.raises(UserError, match="nothing to evaluate"):
+        evaluate({}, QRELS, ["AP"])
