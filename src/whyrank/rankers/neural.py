@@ -1,0 +1,86 @@
+"""What the neural families share: an encoder, a tokenizer, and batches of like lengths."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from whyrank.encoders.encoder import Encoder
+from whyrank.encoders.inputs import Inputs
+from whyrank.encoders.site import Site
+from whyrank.encoders.tap import Value
+from whyrank.rankers.checkpoint import Checkpoint
+from whyrank.rankers.ranker import Pair, Ranker
+from whyrank.text.pieces import Pieces, Sequenced
+
+#: Real tokens a batch. Few enough that a layer's activations stay near the cores, enough to fill a matmul.
+TOKENS_A_BATCH = 2048
+
+
+class RankerTrace(NamedTuple):
+    """The scores [B] of one opened pass, and the values of the sites read."""
+
+    scores: Tensor
+    values: dict[Site, Tensor]
+
+
+class NeuralRanker(Ranker):
+    """A ranker that can be opened: `encoder` is the transformer inside."""
+
+    def __init__(self, checkpoint: Checkpoint, encoder: Encoder, pieces: Pieces) -> None:
+        self.name, self.source = checkpoint.name, checkpoint.source
+        self.encoder, self.pieces = encoder, pieces
+        self.max_length = pieces.max_length
+
+    @abstractmethod
+    def trace(
+        self,
+        pairs: Sequence[Pair],
+        *,
+        side: str = "document",
+        read: Iterable[Site] = (),
+        replace: Mapping[Site, Value] | None = None,
+        categories: Mapping[str, Tensor] | None = None,
+    ) -> RankerTrace:
+        """One opened pass over a batch of pairs, with gradients where they are switched on.
+
+        `side` says which text's pass is opened in families that encode query and document apart;
+        `logits` may be read, and is the score.
+        """
+
+    def batch(self, sequences: Sequence[Sequenced]) -> Inputs:
+        """The sequences as one padded batch on the encoder's device."""
+        return Inputs.of(sequences, self.pieces.pad_id, self.encoder.device)
+
+
+def batches_by_length(sequences: Sequence[Sequenced], tokens: int = TOKENS_A_BATCH) -> Iterator[list[int]]:
+    """Indices of sequences of like length, the longest first, at most so many tokens a batch with padding.
+
+    The longest first, so that a model too big for the memory fails at once.
+    """
+    order = sorted(range(len(sequences)), key=lambda i: -len(sequences[i]))
+    start = 0
+    while start < len(order):
+        size = max(1, tokens // len(sequences[order[start]]))
+        yield order[start : start + size]
+        start += size
+
+
+def split_logits(read: Iterable[Site]) -> tuple[list[Site], list[Site]]:
+    """The sites the encoder reads, and those that name the score."""
+    sites = list(read)
+    return [s for s in sites if s.part != "logits"], [s for s in sites if s.part == "logits"]
+
+
+def traced(scores: Tensor, values: dict[Site, Tensor], logits: Iterable[Site]) -> RankerTrace:
+    """The trace, with the score also under the `logits` sites that were asked for."""
+    return RankerTrace(scores, {**values, **dict.fromkeys(logits, scores)})
+
+
+def no_gradients() -> torch.inference_mode:
+    """For scoring only; an opened pass keeps its gradients."""
+    return torch.inference_mode()

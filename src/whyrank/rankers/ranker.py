@@ -1,0 +1,110 @@
+"""What every ranker can do, whatever is inside: score pairs, rank documents, take and give data frames."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whyrank.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Pair = tuple[str, str]
+#: Told how many pairs more are done.
+Progress = Callable[[int], object]
+
+
+class Source(NamedTuple):
+    """Where a ranker's weights came from and how exact they are."""
+
+    place: str
+    precision: str
+
+    def __str__(self) -> str:
+        return f"{self.place}, {self.precision}"
+
+
+class Ranked(NamedTuple):
+    """One document in a ranking."""
+
+    rank: int
+    docno: str
+    score: float
+    text: str
+
+
+class Ranking(list[Ranked]):
+    """The documents of one query, best first; ties by the order they were given in."""
+
+    def __init__(self, query: str, ranked: Iterable[Ranked]) -> None:
+        super().__init__(ranked)
+        self.query = query
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Columns query, docno, text, score, rank, as PyTerrier names them."""
+        import pandas as pd
+
+        rows = [(self.query, one.docno, one.text, one.score, one.rank) for one in self]
+        return pd.DataFrame(rows, columns=["query", "docno", "text", "score", "rank"])
+
+
+class Scores(NamedTuple):
+    """The scores of some pairs, in their order, and how many of the pairs were cut to the model's length."""
+
+    values: np.ndarray
+    cut: int
+
+
+class Ranker(ABC):
+    """Scores (query, document) pairs. `name` is what it was loaded by."""
+
+    kind: str
+    name: str
+    source: Source
+
+    @abstractmethod
+    def scores(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Scores:
+        """The pairs' scores, with the count of those that did not fit."""
+
+    def score(self, pairs: Iterable[Pair], progress: Progress | None = None) -> np.ndarray:
+        """The scores of (query, document) pairs, in their order."""
+        pairs = list(pairs)
+        check_pairs(pairs)
+        return self.scores(pairs, progress).values
+
+    def rank(self, query: str, docs: Sequence[str] | Mapping[str, str]) -> Ranking:
+        """The documents, best first. A mapping gives them names; a list is numbered from 0."""
+        named = dict(docs) if isinstance(docs, Mapping) else {str(i): text for i, text in enumerate(docs)}
+        scores = self.score([(query, text) for text in named.values()])
+        order = np.argsort(-scores, kind="stable")
+        names = list(named)
+        rows = (Ranked(rank, names[i], float(scores[i]), named[names[i]]) for rank, i in enumerate(order, start=1))
+        return Ranking(query, rows)
+
+    def transform(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """A data frame with qid, query, docno, text gets new `score` and `rank` columns (rank 0 is the best,
+        as in PyTerrier), sorted by query and rank."""
+        missing = {"qid", "query", "docno", "text"} - set(frame.columns)
+        if missing:
+            raise UserError(
+                f"the data frame lacks {', '.join(sorted(missing))}", todo="give qid, query, docno, text"
+            )
+        scored = frame.assign(score=self.score(zip(frame["query"], frame["text"], strict=True)))
+        ranks = scored.groupby("qid", sort=False)["score"].rank(method="first", ascending=False).astype(int) - 1
+        return scored.assign(rank=ranks).sort_values(["qid", "rank"], kind="stable").reset_index(drop=True)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.source})"
+
+
+def check_pairs(pairs: Sequence[Pair]) -> None:
+    """Raises for a pair with an empty side, which no ranker can score in a way that means anything."""
+    for number, (query, document) in enumerate(pairs):
+        if not query.strip():
+            raise UserError(f"pair {number}: the query is empty", todo="give it at least one word")
+        if not document.strip():
+            raise UserError(f"pair {number}: the document is empty", todo="give it at least one word")

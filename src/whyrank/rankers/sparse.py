@@ -1,0 +1,41 @@
+"""Learned sparse rankers (SPLADE): a weight for every word piece of the vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from whyrank.encoders.adapters import open_encoder
+from whyrank.encoders.inputs import Inputs
+from whyrank.rankers.checkpoint import Checkpoint
+from whyrank.rankers.dual import DualRanker
+from whyrank.rankers.heads import LANGUAGE_MODELS
+from whyrank.text.pieces import Sequenced
+
+
+class Sparse(DualRanker):
+    """w_t = max over tokens i of log(1 + ReLU(logit_it)); score = sum over pieces t of w_t(query) w_t(document)."""
+
+    kind = "sparse"
+    pairs_at_a_time = 2_000  # a representation is as wide as the vocabulary
+    tokens_a_batch = 512
+
+    def __init__(self, checkpoint: Checkpoint, device: torch.device | str = "cpu") -> None:
+        self.model = checkpoint.model("AutoModelForMaskedLM", head="a masked-language-model head").to(device)
+        encoder = open_encoder(self.model.base_model)
+        super().__init__(checkpoint, encoder, checkpoint.pieces(encoder.max_length))
+        self._head = LANGUAGE_MODELS[self.model.config.model_type]
+
+    def sequences(self, texts: Sequence[str], side: str) -> list[Sequenced]:
+        return self.pieces.texts(texts)
+
+    def represent(self, hidden: Tensor, inputs: Inputs, side: str) -> list[Tensor]:
+        logits = self._head(self.model, hidden)
+        if inputs.mask is not None:
+            logits = logits.masked_fill(~inputs.mask[..., None], 0)
+        return list(torch.log1p(torch.relu(logits.amax(dim=1))))  # log1p(relu) grows, so the max may come first
+
+    def similarity(self, query: Tensor, document: Tensor) -> Tensor:
+        return query @ document
