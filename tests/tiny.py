@@ -52,15 +52,20 @@ _MODELS: dict[tuple[str, str], Any] = {}
 
 
 def tiny_model(architecture: str, head: str = "AutoModel") -> Any:
-    """A random model; its weights are large enough that every part matters to the output."""
+    """A random model, the same one each time."""
     if (architecture, head) not in _MODELS:
-        torch.manual_seed(0)
-        model = getattr(hf, head).from_config(CONFIGS[architecture]).eval()
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.add_(torch.randn_like(parameter) * 0.2)
-        _MODELS[architecture, head] = model
+        _MODELS[architecture, head] = shaken(getattr(hf, head).from_config(CONFIGS[architecture]).eval())
     return _MODELS[architecture, head]
+
+
+def shaken(model: Any, seed: int = 0) -> Any:
+    """The model with weights so large that every part of it, token types too, matters to the output."""
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            constant = parameter * bool(parameter.max() == parameter.min())  # LayerNorm weights stay near 1
+            parameter.copy_(constant + torch.randn_like(parameter) * 0.2)
+    return model
 
 
 def random_inputs(architecture: str, lengths: list[int], seed: int = 0) -> Inputs:

@@ -3,7 +3,7 @@
     import whyrank
 
     ranker = whyrank.load("ce-minilm-l12")
-    ranking = ranker.rank("how many people live in berlin", ["Berlin has 3.5 million inhabitants.", "Berlin is old."])
+    ranking = ranker.rank("how big is berlin", ["Berlin has 3.5 million inhabitants.", "Berlin is old."])
 
 Names are imported when they are used, so that `import whyrank` stays light.
 """

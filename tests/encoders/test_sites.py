@@ -41,7 +41,7 @@ def test_the_short_form_is_a_heads_output():
     "text", ["", "L4", "L4.H9", "L4.H9.w", "H9.z", "L4.resid@middle", "L1.H2.mlp", "4.9+", "4.9 1.2"]
 )
 def test_what_is_not_a_site_is_refused_with_the_ways_to_write_one(text):
-    with pytest.raises(UserError, match="L4|join"):
+    with pytest.raises(UserError, match=r"L4|join"):
         SiteSet.parse(text)
 
 

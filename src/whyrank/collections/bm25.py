@@ -99,7 +99,7 @@ class BM25Index:
         terms = self.analyzer(text)
         length_norm = self.k1 * (1 - self.b + self.b * len(terms) / self.average_length)
         counts = Counter(terms)
-        repeats = Counter(self._query_terms(query))
+        repeats = Counter(self.analyzer(query))
         return [self._term_score(term, counts[term], times, length_norm) for term, times in repeats.items()]
 
     def _term_score(self, term: str, tf: int, times: int, length_norm: float) -> TermScore:

@@ -1,4 +1,4 @@
-"""The rankers known by a short name: where each lives on the hub, and which package of the Python index mirrors it."""
+"""Rankers with a short name: where each lives on the hub, and which package of the Python index mirrors it."""
 
 from __future__ import annotations
 
@@ -72,6 +72,8 @@ def _vectrix(package: Package, folder: str, precision: str, **config: Any) -> Mi
     )
 
 
+#: The published checkpoint tells sentence-transformers to give the logit itself, not its sigmoid.
+_AS_LOGIT = {"sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"}}
 _COSINE_MEAN = {"pooling": "mean", "normalise": True}
 _ENTRIES = (
     Entry(
@@ -79,7 +81,9 @@ _ENTRIES = (
         "cross-encoder/ms-marco-MiniLM-L-12-v2",
         "cross-encoder",
         "12 x 12 heads, trained on MS MARCO",
-        mirror=_vectrix(VECTRIX_220, "reranker_en", "int8 per tensor, dequantised to float32", num_labels=1),
+        mirror=_vectrix(
+            VECTRIX_220, "reranker_en", "int8 per tensor, dequantised to float32", num_labels=1, **_AS_LOGIT
+        ),
     ),
     Entry(
         "bi-minilm-l6",

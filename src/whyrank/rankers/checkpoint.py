@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -78,6 +79,12 @@ class Checkpoint:
                 local_files_only=True,
                 trust_remote_code=False,
             )
+        except UnpicklingError as error:
+            raise UserError(
+                "the weights cannot be loaded: this pickle would run code",
+                where=self.folder,
+                todo="save them as model.safetensors where you trust them",
+            ) from error
         except (SafetensorError, RuntimeError, ValueError, OSError, EOFError) as error:
             raise UserError(
                 f"the weights cannot be loaded ({' '.join(str(error).split())[:200]})",
@@ -123,7 +130,8 @@ class Checkpoint:
                 "no tokenizer that can be read", where=self.folder, todo="tokenizer.json is needed"
             ) from error
         longest = min(max_length, tokenizer.model_max_length, int(self.settings.get("max_length", max_length)))
-        return Pieces(backend, longest, tokenizer.pad_token_id or 0)
+        types = "token_type_ids" in tokenizer.model_input_names
+        return Pieces(backend, longest, tokenizer.pad_token_id or 0, types)
 
 
 def read_config(folder: Path) -> dict[str, Any]:

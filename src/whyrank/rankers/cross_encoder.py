@@ -42,6 +42,10 @@ class CrossEncoder(NeuralRanker):
         #: The rows of the last layer that the head reads; None is all.
         self.rows = None if self._mean else (0,)
 
+    def head_weights(self) -> Iterable[Tensor]:
+        inside = {id(weight) for weight in self.model.base_model.parameters()}
+        return [weight for weight in self.model.parameters() if id(weight) not in inside]
+
     def scores(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Scores:
         values, cut = np.empty(len(pairs), dtype=np.float32), 0
         for start in range(0, len(pairs), PAIRS_AT_A_TIME):

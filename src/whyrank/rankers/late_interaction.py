@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import torch
@@ -39,6 +39,9 @@ class LateInteraction(DualRanker):
         self.markers = {side: self._token(settings.get(f"{side}_marker")) for side in ("query", "document")}
         self.mask_token = self._token(settings.get("mask_token", "[MASK]"), optional=True)
         self.query_length = int(settings.get("query_length", 0))
+
+    def head_weights(self) -> Iterable[Tensor]:
+        return () if self.projection is None else (self.projection,)
 
     def sequences(self, texts: Sequence[str], side: str) -> list[Sequenced]:
         marker = self.markers[side]
@@ -83,5 +86,5 @@ def _projection(checkpoint: Checkpoint) -> Tensor | None:
     raise UserError(
         "no projection (linear.weight) in this checkpoint",
         where=checkpoint.folder,
-        todo="a late-interaction model has one; load it with projection='none' to compare hidden states themselves",
+        todo="load it with projection='none' to compare the hidden states themselves",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -20,16 +21,20 @@ class Lexical(Ranker):
 
     kind = "lexical"
 
-    def __init__(self, index: BM25Index, collection_name: str) -> None:
-        self.index, self.name = index, "bm25"
-        self.source = Source(f"counted in {collection_name}", f"exact, k1={index.k1}, b={index.b}")
+    def __init__(self, index: BM25Index, collection: Collection) -> None:
+        self.index, self.name, self._content = index, "bm25", collection.fingerprint()
+        self.source = Source(f"counted in {collection.name}", f"exact, k1={index.k1}, b={index.b}")
 
     @classmethod
     def over(
         cls, collection: Collection, *, k1: float = 0.9, b: float = 0.4, analyzer: Analyzer | None = None
     ) -> Lexical:
         """Counts the collection's words; `analyzer` says what a word is (default: English stems)."""
-        return cls(BM25Index(collection, analyzer=analyzer, k1=k1, b=b), collection.name)
+        return cls(BM25Index(collection, analyzer=analyzer, k1=k1, b=b), collection)
+
+    def fingerprint(self) -> str:
+        counted = repr((self.index.k1, self.index.b, self.index.analyzer, self._content))
+        return hashlib.sha256(counted.encode()).hexdigest()
 
     def scores(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Scores:
         values = np.empty(len(pairs), dtype=np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -32,9 +33,25 @@ class NeuralRanker(Ranker):
     """A ranker that can be opened: `encoder` is the transformer inside."""
 
     def __init__(self, checkpoint: Checkpoint, encoder: Encoder, pieces: Pieces) -> None:
-        self.name, self.source = checkpoint.name, checkpoint.source
+        self.name, self.source, self.checkpoint = checkpoint.name, checkpoint.source, checkpoint
         self.encoder, self.pieces = encoder, pieces
         self.max_length = pieces.max_length
+
+    def fingerprint(self) -> str:
+        """Of the weights as they are now (an edit changes it), the tokenizer, and how both are read."""
+        digest = hashlib.sha256(
+            repr((self.kind, sorted(self.checkpoint.settings.items()), self.max_length)).encode()
+        )
+        digest.update(self.pieces.tokenizer.to_str().encode())
+        for name, weight in self.encoder.anatomy.module.state_dict().items():
+            digest.update(name.encode() + weight.detach().cpu().contiguous().numpy().tobytes())
+        for weight in self.head_weights():
+            digest.update(weight.detach().cpu().contiguous().numpy().tobytes())
+        return digest.hexdigest()
+
+    def head_weights(self) -> Iterable[Tensor]:
+        """The weights above the encoder, if the family has any."""
+        return ()
 
     @abstractmethod
     def trace(

@@ -24,6 +24,9 @@ class BestPassage(Ranker):
         self.inner = ranker
         self.kind, self.name, self.source = ranker.kind, ranker.name, ranker.source
 
+    def fingerprint(self) -> str:
+        return f"best-passage:{self.inner.fingerprint()}"
+
     def scores(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Scores:
         windows: dict[Pair, list[str]] = {}
         for query, text in pairs:

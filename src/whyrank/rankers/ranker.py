@@ -70,6 +70,10 @@ class Ranker(ABC):
     def scores(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Scores:
         """The pairs' scores, with the count of those that did not fit."""
 
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A hash of everything that decides this ranker's scores."""
+
     def score(self, pairs: Iterable[Pair], progress: Progress | None = None) -> np.ndarray:
         """The scores of (query, document) pairs, in their order."""
         pairs = list(pairs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
@@ -16,7 +16,7 @@ from whyrank.text.pieces import Sequenced
 
 
 class Sparse(DualRanker):
-    """w_t = max over tokens i of log(1 + ReLU(logit_it)); score = sum over pieces t of w_t(query) w_t(document)."""
+    """w_t = max over tokens i of log(1 + ReLU(logit_it)); score = sum over pieces t of w_t(q) w_t(d)."""
 
     kind = "sparse"
     pairs_at_a_time = 2_000  # a representation is as wide as the vocabulary
@@ -27,6 +27,10 @@ class Sparse(DualRanker):
         encoder = open_encoder(self.model.base_model)
         super().__init__(checkpoint, encoder, checkpoint.pieces(encoder.max_length))
         self._head = LANGUAGE_MODELS[self.model.config.model_type]
+
+    def head_weights(self) -> Iterable[Tensor]:
+        inside = {id(weight) for weight in self.model.base_model.parameters()}
+        return [weight for weight in self.model.parameters() if id(weight) not in inside]
 
     def sequences(self, texts: Sequence[str], side: str) -> list[Sequenced]:
         return self.pieces.texts(texts)

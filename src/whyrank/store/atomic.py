@@ -57,11 +57,18 @@ def make_once(target: Path, make: Callable[[Path], None]) -> Path:
                 partial = Path(tempfile.mkdtemp(prefix=f".{target.name}{PARTIAL}", dir=target.parent))
                 try:
                     make(partial)
-                    partial.chmod(0o755)
+                    _open_to_readers(partial)
                     partial.replace(target)
                 finally:
                     shutil.rmtree(partial, ignore_errors=True)
     return target
+
+
+def _open_to_readers(folder: Path) -> None:
+    """Temporary names are made for their owner only; what they become is as readable as any file."""
+    folder.chmod(0o755)
+    for path in folder.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 @contextmanager
@@ -70,7 +77,7 @@ def _disk_errors(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise UserError(
                 "the disk is full",
                 where=target,

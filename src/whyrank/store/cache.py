@@ -9,7 +9,5 @@ from pathlib import Path
 def cache_folder(*parts: str) -> Path:
     """A folder below `$WHYRANK_CACHE`, else below `$XDG_CACHE_HOME/whyrank`, else `~/.cache/whyrank`."""
     root = os.environ.get("WHYRANK_CACHE")
-    base = (
-        Path(root) if root else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "whyrank"
-    )
+    base = Path(root) if root else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "whyrank"
     return base.expanduser().joinpath(*parts)

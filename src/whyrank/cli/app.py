@@ -1,0 +1,81 @@
+"""`whyrank`: the commands, and what becomes of their errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from whyrank import __version__
+from whyrank.cli.console import complain, show_log
+from whyrank.cli.demo import demo
+from whyrank.cli.eval import evaluate_runs
+from whyrank.cli.get import get
+from whyrank.cli.rank import rank
+from whyrank.errors import UserError
+
+app = typer.Typer(
+    help="A causal workbench for neural rankers: does it behave, why this score, can I change it?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    epilog="Start with: whyrank demo",
+)
+app.command("demo")(demo)
+app.command("get")(get)
+app.command("rank")(rank)
+app.command("eval")(evaluate_runs)
+
+#: What typer raises for a wrong call; its own copy of click keeps the name private.
+UsageError: Any = typer.BadParameter.__bases__[0]
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"whyrank {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Exit 0: done; 2: the user's mistake, in one line; 1: our bug; 130: stopped from the keyboard."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    show_log()
+    try:
+        sys.exit(app(prog_name="whyrank", standalone_mode=False) or 0)
+    except UserError as error:
+        complain(str(error))
+        sys.exit(2)
+    except UsageError as error:
+        _explain_usage(error)
+        sys.exit(2)
+    except (KeyboardInterrupt, typer.Abort):
+        complain("stopped; the same command again goes on where it can")
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception:
+        complain("this is a bug of whyrank, not your mistake; please report it with what follows")
+        raise
+
+
+def _explain_usage(error: Exception) -> None:
+    """One line: what is wrong with the call, and where to look. A bare `whyrank` shows the help instead."""
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error.format_message() if hasattr(error, "format_message") else error)
+        return
+    command = context.command_path if context else "whyrank"
+    what = error.format_message() if hasattr(error, "format_message") else str(error)
+    complain(f"{what.rstrip('.')}; see '{command} --help'")

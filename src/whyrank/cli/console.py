@@ -1,0 +1,80 @@
+"""What commands say, and how: results on stdout, everything about the work on stderr."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from whyrank.rankers.ranker import Progress as Advance
+
+
+def say(text: str) -> None:
+    """A line about the work, at once."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def complain(text: str) -> None:
+    """One line about what went wrong."""
+    say(f"whyrank: {' '.join(text.split())}")
+
+
+def suggest(*commands: str) -> None:
+    """The commands that make sense next."""
+    say("\nNext:")
+    for command in commands:
+        say(f"  {command}")
+
+
+def show_log() -> None:
+    """Notes of the library (downloads) are lines about the work."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    logger = logging.getLogger("whyrank")
+    logger.setLevel(logging.INFO)
+    if not logger.handlers:
+        logger.addHandler(handler)
+
+
+def console() -> Console:
+    """For tables on stdout."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+
+
+@contextmanager
+def progress_bar(what: str, total: int, unit: str = "pairs") -> Iterator[Advance]:
+    """A bar with the rate; yields the function that moves it on. Only the last line is kept in a log file."""
+    with _columns(unit) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda count: bar.advance(task, count)
+
+
+def _columns(unit: str) -> Progress:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: object) -> Text:
+            speed = getattr(task, "finished_speed", None) or getattr(task, "speed", None)
+            return Text(f"{speed:.0f} {unit}/s" if speed else "", style="cyan")
+
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn(),
+        console=Console(file=sys.stderr),
+    )  # fmt: skip

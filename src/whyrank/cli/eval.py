@@ -1,0 +1,107 @@
+"""`whyrank eval`: runs measured and compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from whyrank.cli.console import console, say, suggest
+from whyrank.errors import UserError
+
+if TYPE_CHECKING:
+    from whyrank.collections.records import Qrels
+    from whyrank.evaluation.evaluate import Evaluation
+
+
+def evaluate_runs(
+    runs: Annotated[list[Path], typer.Argument(help="TREC runs, or run folders; the first is the baseline.")],
+    qrels: Annotated[str, typer.Option(help="A qrels file, or a collection that has judgements.")],
+    measures: Annotated[
+        list[str] | None, typer.Option("-m", "--measure", help="nDCG@10, P@20, AP, ... again for more.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Write evaluation.json and per_query.parquet here.")
+    ] = None,
+    per_query: Annotated[bool, typer.Option(help="Print every query's values too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the randomisation test.")] = 0,
+) -> None:
+    """Measure runs and compare each with the first (paired t-test and randomisation test, Holm-corrected)."""
+    say(f"evaluating {len(runs)} run{'s' * (len(runs) > 1)} against {qrels}")
+    from whyrank.cli.rank import RUN_FILE
+    from whyrank.collections.formats import read_run
+    from whyrank.evaluation.evaluate import MEASURES, evaluate
+
+    named = {_name(path, runs): read_run(path / RUN_FILE if path.is_dir() else path) for path in runs}
+    result = evaluate(named, judgements(qrels), measures or MEASURES, seed=seed)
+    if as_json:
+        print(json.dumps(result.to_json(), indent=2))
+    else:
+        show(result, per_query)
+    if out:
+        for path in result.write(out):
+            say(f"wrote {path}")
+    else:
+        suggest(f"whyrank eval {' '.join(map(str, runs))} --qrels {qrels} -o evaluation   (JSON and Parquet)")
+
+
+def judgements(qrels: str) -> Qrels:
+    """The judgements of a qrels file or of a collection."""
+    from whyrank.collections.catalogue import open_collection
+    from whyrank.collections.formats import read_qrels
+
+    if Path(qrels).is_file():
+        return read_qrels(qrels)
+    collection = open_collection(qrels)
+    if not collection.qrels:
+        raise UserError("this collection has no judgements", where=qrels, todo="give a qrels file")
+    return collection.qrels
+
+
+def show(result: Evaluation, per_query: bool = False) -> None:
+    """The tables, on stdout."""
+    from rich.table import Table
+
+    measures = list(next(iter(result.means.values())))
+    table = Table(title=f"{result.queries} judged queries", title_justify="left")
+    table.add_column("run")
+    for measure in measures:
+        table.add_column(measure, justify="right")
+    for run, means in result.means.items():
+        table.add_row(run, *(f"{means[measure]:.4f}" for measure in measures))
+    console().print(table)
+    if result.comparisons:
+        _show_comparisons(result)
+    if per_query:
+        wide = result.to_pandas().pivot_table(
+            index=["qid"], columns=["measure", "run"], values="value", sort=False
+        )
+        print(wide.to_string(float_format="%.4f"))
+    for run, count in result.unjudged.items():
+        if count:
+            say(f"{run}: {count} queries have no judgement and were left out")
+
+
+def _show_comparisons(result: Evaluation) -> None:
+    from rich.table import Table
+
+    table = Table(title=f"against {result.comparisons[0].baseline}, p Holm-corrected", title_justify="left")
+    for column in ("run", "measure", "difference", "p (t-test)", "p (randomisation)"):
+        table.add_column(column, justify="left" if column in ("run", "measure") else "right")
+    for row in result.comparisons:
+        table.add_row(
+            row.run, row.measure, f"{row.difference:+.4f}", *map(_p, (row.t_p_holm, row.randomisation_p_holm))
+        )
+    console().print(table)
+
+
+def _p(value: float) -> str:
+    return "-" if value != value else "<0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def _name(path: Path, all_paths: list[Path]) -> str:
+    """The last part of the path, or the whole of it where that would name two runs."""
+    return path.name if sum(other.name == path.name for other in all_paths) == 1 else str(path)

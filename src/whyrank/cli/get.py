@@ -1,0 +1,72 @@
+"""`whyrank get`: what can be had, and fetching it ahead of time."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from whyrank.cli.console import console, say, suggest
+from whyrank.errors import UserError, nearest
+
+
+def get(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Rankers or collections; none lists what there is.")
+    ] = None,
+) -> None:
+    """List rankers and collections, or fetch some ahead of time."""
+    if not names:
+        say("rankers and collections that have a name here")
+        list_all()
+        return
+    for name in names:
+        fetch(name)
+
+
+def list_all() -> None:
+    """Two tables: rankers and collections, with where each is."""
+    from rich.table import Table
+
+    from whyrank.collections.catalogue import available
+    from whyrank.rankers.catalogue import CATALOGUE
+    from whyrank.rankers.find import whereabouts
+
+    rankers = Table(title="rankers (any checkpoint folder or hub id will do, too)", title_justify="left")
+    for column in ("name", "family", "what it is", "hub id", "from", "here"):
+        rankers.add_column(column, overflow="fold")
+    rankers.add_row("bm25", "lexical", "counts words in your collection", "", "built in", "yes")
+    for entry in CATALOGUE.values():
+        source = "hub, Python index" if entry.mirror else "hub"
+        here = "yes" if whereabouts(entry) else "no"
+        rankers.add_row(entry.name, entry.kind, entry.about, entry.hub_id, source, here)
+    collections = Table(
+        title="collections (a BEIR or TREC folder or an ir_datasets id, too)", title_justify="left"
+    )
+    for column in ("name", "what it is", "here"):
+        collections.add_column(column, overflow="fold")
+    for one in available():
+        collections.add_row(one.name, one.what, "yes" if one.on_disk else "no")
+    console().print(rankers)
+    console().print(collections)
+    suggest("whyrank get ce-minilm-l12 trec-rag-2024", "whyrank demo")
+
+
+def fetch(name: str) -> None:
+    """Fetches one ranker or collection and says where it is and how exact."""
+    from whyrank.collections.catalogue import BUILT_IN
+    from whyrank.rankers.catalogue import CATALOGUE, find_entry
+
+    if name in BUILT_IN:
+        say(f"fetching collection {name}")
+        collection = BUILT_IN[name].open()
+        print(f"{name}: {len(collection.queries)} queries, {len(collection.qrels)} of them judged")
+        return
+    if find_entry(name) is None and "/" not in name:
+        known = [*CATALOGUE, *BUILT_IN]
+        raise UserError(f"nothing here is called '{name}'", todo=nearest(name, known))
+    say(f"fetching ranker {name}")
+    from whyrank.rankers.find import find_checkpoint
+
+    checkpoint = find_checkpoint(name)
+    print(f"{name}: {checkpoint.folder} ({checkpoint.source})")

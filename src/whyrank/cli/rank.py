@@ -1,0 +1,110 @@
+"""`whyrank rank`: a first stage, re-ranked."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from whyrank.cli.console import progress_bar, say, suggest
+from whyrank.errors import UserError
+
+if TYPE_CHECKING:
+    from whyrank.collections.collection import Collection
+    from whyrank.collections.records import Run
+    from whyrank.rankers.ranker import Ranker
+
+RUN_FILE = "run.trec"
+
+
+def rank(
+    ranker: Annotated[str, typer.Option(help="A folder, a hub id or a short name ('whyrank get' lists them).")],
+    collection: Annotated[str, typer.Option(help="A folder, a built-in name or an ir_datasets id.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The run folder to write.")],
+    run: Annotated[
+        Path | None, typer.Option(help="Your first stage, a TREC run; default: BM25, or the collection's.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many of the first stage's documents to re-rank.")] = 100,
+    queries: Annotated[int | None, typer.Option("-n", min=1, help="Only the first n queries.")] = None,
+    passages: Annotated[
+        str | None, typer.Option(help="'max': a long document counts as its best passage.")
+    ] = None,
+) -> None:
+    """Re-rank a first stage and write a TREC run."""
+    say(f"ranking {collection} with {ranker}")
+    if passages not in (None, "max"):
+        raise UserError(f"--passages {passages} is not known", todo="give --passages max, or leave it out")
+    from whyrank.collections.catalogue import open_collection
+    from whyrank.collections.trec import write_run
+    from whyrank.rankers.load import load
+    from whyrank.rankers.rerank import forget_shards, rerank
+    from whyrank.reports.manifest import RunFolder
+
+    opened = open_collection(collection)
+    stage, origin = first_stage_of(opened, run, k)
+    stage = dict(list(stage.items())[:queries])
+    model = load(ranker, collection=opened)
+    say(f"{ranker}: {model.source}")
+    inputs = {
+        "ranker": model.fingerprint(),
+        "collection": opened.fingerprint(),
+        "first_stage": fingerprint_of(stage),
+        "k": k,
+        "passages": passages,
+    }
+    folder = RunFolder.claim(out, "rank", inputs)
+    started = time.monotonic()
+    shards = out / f".shards-{folder.key}"
+    total = sum(len(rows[:k]) for rows in stage.values())
+    with progress_bar(f"re-ranking {origin}", total) as advance:
+        result = rerank(_by_passages(model, passages), opened, stage, k=k, shards=shards, progress=advance)
+    write_run(out / RUN_FILE, result.run)
+    folder.finish(
+        ranker=repr(model), collection=collection, first_stage=origin, pairs=result.pairs, cut=result.cut
+    )
+    forget_shards(shards)
+    seconds = time.monotonic() - started
+    rate = f"{seconds:.1f} s ({result.pairs / seconds:.0f} pairs/s)"
+    say(f"{result.pairs} pairs of {len(result.run)} queries in {rate}")
+    if result.cut:
+        say(f"{result.cut} of {result.pairs} documents are longer than the model reads and were cut; "
+            "--passages max scores their passages instead")  # fmt: skip
+    say(f"wrote {out / RUN_FILE}")
+    suggest(f"whyrank eval {out} --qrels {collection}")
+
+
+def first_stage_of(collection: Collection, run: Path | None, k: int) -> tuple[Run, str]:
+    """The user's run, or else BM25's best k; with what to call it."""
+    from whyrank.collections.bm25 import first_stage
+    from whyrank.collections.formats import read_run
+
+    if run is not None:
+        path = run / RUN_FILE if run.is_dir() else run
+        return read_run(path), str(run)
+    if not collection.queries:
+        raise UserError("there are no queries", where=collection.name, todo="a collection to rank has queries")
+    return first_stage(collection, k), f"BM25's top {k}"
+
+
+def fingerprint_of(run: Run) -> str:
+    """A hash of a run's content."""
+    import hashlib
+
+    digest = hashlib.sha256()
+    for rows in run.values():
+        for row in rows:
+            digest.update(f"{row.qid}\t{row.docno}\t{row.rank}\n".encode())
+    return digest.hexdigest()
+
+
+def _by_passages(ranker: Ranker, passages: str | None) -> Ranker:
+    if passages is None:
+        return ranker
+    from whyrank.rankers.neural import NeuralRanker
+    from whyrank.rankers.passages import BestPassage
+
+    if not isinstance(ranker, NeuralRanker):
+        raise UserError(f"{ranker.name} reads documents of any length", todo="leave --passages out")
+    return BestPassage(ranker)

@@ -1,0 +1,1 @@
+"""Why a document scores as it does, in words and figures."""

@@ -1,0 +1,1 @@
+"""What commands leave for people: run folders with their manifest, and figures."""

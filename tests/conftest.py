@@ -1,0 +1,34 @@
+"""Real models for the tests: in CI a missing one is a failure, elsewhere a skip."""
+
+import os
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+import torch
+
+from whyrank.errors import UserError
+from whyrank.rankers.load import load
+from whyrank.rankers.ranker import Ranker
+
+torch.set_num_threads(2)
+
+
+@cache
+def _load(name: str) -> Ranker:
+    return load(name)
+
+
+@pytest.fixture
+def real() -> Callable[[str], Ranker]:
+    """Loads a real ranker by its short name, once for all tests."""
+
+    def loaded(name: str) -> Ranker:
+        try:
+            return _load(name)
+        except UserError as error:
+            if os.environ.get("CI"):
+                raise
+            pytest.skip(f"{name} cannot be had here: {error}")
+
+    return loaded

@@ -1,0 +1,76 @@
+"""Word effects are differences of real scores; the sentences and the figure say what the numbers say."""
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from whyrank.collections.collection import Collection
+from whyrank.errors import UserError
+from whyrank.explain.words import explain_words, without
+from whyrank.rankers.load import load
+from whyrank.text.words import word_spans, words
+
+COLLECTION = Collection.from_records("t", {"a": "red cat", "b": "blue dog tree", "c": "the dog"}, {"1": "cat"})
+BM25 = load("bm25", collection=COLLECTION, k1=0.9, b=0.0)
+
+
+def test_effects_of_bm25_without_length_are_its_terms_contributions():
+    explanation = explain_words(BM25, "red cat", "The cat saw a red, red dog.")
+    effects = {term.word: term.effect for term in explanation.terms}
+    shares = {term.term: term.contribution for term in BM25.explain("red cat", "The cat saw a red, red dog.")}
+    assert effects["red"] == pytest.approx(shares["red"])
+    assert effects["cat"] == pytest.approx(shares["cat"])
+    assert effects["saw"] == effects["dog"] == 0
+    assert {term.word: term.times for term in explanation.terms}["red"] == 2
+    one_red = next(word for word in explanation.words if word.word == "red")
+    assert 0 < one_red.effect < effects["red"], "the second one makes up for part of the first"
+    assert explanation.terms[0].effect == max(effects.values())
+
+
+def test_the_sentences_name_the_strongest_words():
+    told = explain_words(BM25, "red cat", "The cat saw a red dog.").in_words()
+    assert "The score is" in told
+    assert "'red'" in told
+    assert "'cat'" in told
+    assert "saw" not in told
+
+
+@given(some.text(max_size=60))
+def test_taking_out_every_word_leaves_no_word(text):
+    spans = [(start, end) for _, start, end in word_spans(text)]
+    assert words(without(text, spans)) == []
+
+
+def test_a_text_of_one_word_can_be_explained():
+    assert explain_words(BM25, "cat", "cat").terms[0].effect > 0
+
+
+def test_a_text_without_words_is_refused():
+    with pytest.raises(UserError, match="no word"):
+        explain_words(BM25, "cat", "...")
+
+
+def test_effects_of_a_real_cross_encoder_are_its_score_differences(real):
+    ranker = real("ce-minilm-l12")
+    text = "Berlin has 3.5 million inhabitants."
+    explanation = explain_words(ranker, "how big is berlin", text)
+    whole, no_berlin = ranker.score(
+        [("how big is berlin", text), ("how big is berlin", "has 3.5 million inhabitants.")]
+    )
+    assert explanation.score == pytest.approx(whole, abs=1e-4)
+    berlin = next(term for term in explanation.terms if term.word == "berlin")
+    np.testing.assert_allclose(berlin.effect, whole - no_berlin, atol=1e-4)
+    assert explanation.terms[0].word == "berlin"
+
+
+def test_the_figure_is_drawn_the_same_each_time_and_holds_the_words(tmp_path):
+    explanation = explain_words(BM25, "red cat", "The cat saw a red dog for $5 & <b>more</b>.")
+    first, again = explanation.draw(tmp_path / "1.svg"), explanation.draw(tmp_path / "2.svg")
+    assert first.read_bytes() == again.read_bytes()
+    shown = "".join(ET.fromstring(first.read_text()).itertext())
+    assert "red cat" in shown
+    assert "$5" in shown
+    assert explanation.draw(tmp_path / "1.png").read_bytes()[:4] == b"\x89PNG"

@@ -1,0 +1,107 @@
+"""Re-ranking a first stage: order, ties, resuming after a kill, passages of long documents."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from tests.checkpoints import save
+from whyrank.collections.bm25 import first_stage
+from whyrank.collections.collection import Collection
+from whyrank.collections.records import Retrieved
+from whyrank.errors import UserError
+from whyrank.rankers.load import load
+from whyrank.rankers.passages import BestPassage
+from whyrank.rankers.ranker import Ranker, Scores, Source
+from whyrank.rankers.rerank import rerank
+
+DOCUMENTS = {"a": "cat", "b": "cat dog", "c": "cat dog tree", "d": "cat sat on the mat in berlin"}
+COLLECTION = Collection.from_records("tiny", DOCUMENTS, {"1": "cat", "2": "cat dog", "3": "tree cat"})
+
+
+class ByLength(Ranker):
+    """The longer the better, in words; dies after so many calls."""
+
+    kind, name, source, pairs_at_a_time = "test", "by-length", Source("a test", "exact"), 4
+
+    def __init__(self, lives=99):
+        self.lives = lives
+
+    def fingerprint(self):
+        return "by-length"
+
+    def scores(self, pairs, progress=None):
+        if not self.lives:
+            raise KeyboardInterrupt
+        self.lives -= 1
+        return Scores(np.array([len(text.split()) // 2 for _, text in pairs], dtype=float), cut=1)
+
+
+def test_documents_are_sorted_by_score_and_ties_keep_the_first_stages_order():
+    first = {"1": [Retrieved("1", docno, rank, 0.0, "x") for rank, docno in enumerate("acbd", start=1)]}
+    run = rerank(ByLength(), COLLECTION, first).run
+    assert [(row.docno, row.rank, row.score) for row in run["1"]] == [
+        ("d", 1, 3),
+        ("c", 2, 1),
+        ("b", 3, 1),
+        ("a", 4, 0),
+    ]
+
+
+def test_a_killed_run_goes_on_and_gives_the_same(tmp_path):
+    first = first_stage(COLLECTION)
+    whole = rerank(ByLength(), COLLECTION, first)
+    with pytest.raises(KeyboardInterrupt):
+        rerank(ByLength(lives=1), COLLECTION, first, shards=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 1
+    survivor = ByLength()
+    again = rerank(survivor, COLLECTION, first, shards=tmp_path)
+    assert again == whole
+    assert survivor.lives == 97, "only the two shards that were missing are scored"
+
+
+def test_a_document_that_the_collection_lacks_is_named():
+    with pytest.raises(UserError, match="'zzz'"):
+        rerank(ByLength(), COLLECTION, {"1": [Retrieved("1", "zzz", 1, 1.0, "x")]})
+
+
+def test_a_query_that_the_collection_lacks_is_named():
+    with pytest.raises(UserError, match="'9'"):
+        rerank(ByLength(), COLLECTION, {"9": [Retrieved("9", "a", 1, 1.0, "x")]})
+
+
+def test_a_long_document_scores_as_its_best_passage(tmp_path):
+    ranker = load(str(save(tmp_path, head="AutoModelForSequenceClassification")), kind="cross-encoder")
+    best = BestPassage(ranker)
+    words = ("cat dog tree red blue the mat on " * 12).split()
+    long, short = " ".join(words), "red cat"
+    passages = best.passages("how many", long)
+    assert len(passages) > 2
+    assert all(
+        not sequence.cut for sequence in ranker.pieces.pairs([("how many", passage) for passage in passages])
+    )
+    assert set(" ".join(passages).split()) == set(words)
+    expected = [max(ranker.score([("how many", p) for p in passages])), ranker.score([("how many", short)])[0]]
+    np.testing.assert_allclose(best.score([("how many", long), ("how many", short)]), expected, atol=1e-5)
+    assert best.scores([("how many", long)]).cut == 0
+    assert ranker.scores([("how many", long)]).cut == 1
+
+
+def test_passages_overlap_by_half_and_leave_nothing_out(real):
+    pieces = real("bi-minilm-l6").pieces
+    text = " ".join(f"word{i}" for i in range(300))
+    windows = list(pieces.windows(text, 60))
+    covered = set()
+    for before, after in pairwise(windows):
+        assert set(before.split()) & set(after.split()), "neighbours overlap"
+    for window in windows:
+        assert window in text
+        covered |= set(window.split())
+    assert covered == set(text.split())
+    assert all(len(pieces.texts([window])[0]) <= 62 for window in windows)
+
+
+def test_shards_are_plain_json(tmp_path):
+    rerank(ByLength(), COLLECTION, first_stage(COLLECTION), shards=tmp_path)
+    assert json.loads((tmp_path / "00000.json").read_text())["cut"] == 1

@@ -1,0 +1,37 @@
+"""A run folder belongs to one command with one set of inputs."""
+
+import json
+
+import pytest
+
+from whyrank.errors import UserError
+from whyrank.reports.manifest import RunFolder
+
+
+def test_a_manifest_says_how_the_folder_came_about(tmp_path):
+    folder = RunFolder.claim(tmp_path / "run", "rank", {"ranker": "abc", "k": 10})
+    folder.finish(pairs=3)
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["command_name"] == "rank"
+    assert manifest["inputs"] == {"ranker": "abc", "k": 10}
+    assert manifest["pairs"] == 3
+    assert manifest["versions"]["torch"]
+    assert manifest["machine"]["cores"]
+
+
+def test_the_same_work_may_be_done_again_and_other_work_may_not(tmp_path):
+    RunFolder.claim(tmp_path, "rank", {"k": 10}).finish()
+    RunFolder.claim(tmp_path, "rank", {"k": 10})
+    with pytest.raises(UserError, match="other inputs"):
+        RunFolder.claim(tmp_path, "rank", {"k": 20})
+    with pytest.raises(UserError, match="whyrank rank"):
+        RunFolder.claim(tmp_path, "audit", {"k": 10})
+
+
+def test_a_file_or_a_damaged_manifest_in_the_way_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="file"):
+        RunFolder.claim(tmp_path / "file", "rank", {})
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(UserError, match="damaged"):
+        RunFolder.claim(tmp_path, "rank", {})

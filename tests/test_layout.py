@@ -1,0 +1,57 @@
+"""The layers of the package: each imports only what stands above it, and light stays light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import whyrank
+
+ROOT = Path(whyrank.__file__).parent
+#: From the top; a package imports only packages above it.
+ORDER = [
+    "errors", "store", "text", "collections", "evaluation", "encoders", "rankers", "axioms", "reports", "engines",
+    "interventions", "circuits", "edits", "explain", "learning", "studies", "web", "cli",
+]  # fmt: skip
+
+
+def layer(module: str) -> str:
+    return module.split(".")[1]
+
+
+def imports(path: Path) -> set[str]:
+    """All modules of whyrank that a file imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path}: relative import"
+            found |= {f"whyrank.{name.name}" for name in node.names} if node.module == "whyrank" else {node.module}
+    return {module for module in found if module.startswith("whyrank.")}
+
+
+def test_a_package_imports_only_packages_above_it():
+    files = [path for path in ROOT.rglob("*.py") if path.parent != ROOT]
+    assert files
+    for path in files:
+        mine = path.relative_to(ROOT).parts[0]
+        assert mine in ORDER, f"{mine} has no place in the order"
+        for module in imports(path):
+            if layer(module) != "__version__":
+                assert ORDER.index(layer(module)) <= ORDER.index(mine), (
+                    f"{path.relative_to(ROOT)} imports {module}"
+                )
+
+
+def test_importing_whyrank_and_asking_for_help_imports_nothing_heavy():
+    heavy = "{'torch', 'transformers', 'numpy', 'pandas', 'matplotlib', 'scipy', 'bm25s'} & set(sys.modules)"
+    for work in ("import whyrank", "from whyrank.cli.app import app"):
+        code = f"import sys; {work}; heavy = {heavy}; print(heavy); sys.exit(bool(heavy))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_public_name_can_be_had():
+    for name in whyrank.__all__:
+        assert getattr(whyrank, name) is not None
