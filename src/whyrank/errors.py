@@ -24,7 +24,8 @@ class UserError(Exception):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """`did you mean a, b?` for a name that is not known, or the list of those that are."""
+    """`did you mean a, b?` for a name that is not known, or those that are (a dozen at most)."""
     known = sorted(known)
     close = get_close_matches(name, known, n=3, cutoff=0.5)
-    return f"did you mean {', '.join(close)}?" if close else f"known: {', '.join(known)}"
+    more = f" and {len(known) - 12} more" if len(known) > 12 else ""
+    return f"did you mean {', '.join(close)}?" if close else f"known: {', '.join(known[:12])}{more}"

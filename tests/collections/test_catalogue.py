@@ -6,10 +6,10 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import sys
 import tarfile
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -162,38 +162,41 @@ def test_ir_datasets_is_an_extra(monkeypatch: pytest.MonkeyPatch, name: str) -> 
         open_collection(name)
 
 
-class Dataset:
-    """The part of an ir_datasets dataset that is used."""
+def test_an_ir_datasets_id_is_opened_through_the_real_library(tmp_path: Path) -> None:
+    import ir_datasets
+    from ir_datasets.formats import TrecQrels, TrecScoredDocs, TsvDocs, TsvQueries
+    from ir_datasets.util import LocalDownload
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("has_"):
-            return lambda: True
-        raise AttributeError(name)
+    def local(name: str, content: str) -> LocalDownload:
+        (tmp_path / name).write_text(content)
+        return LocalDownload(tmp_path / name)
 
-    def docs_iter(self) -> Any:
-        return iter([SimpleNamespace(doc_id="d1", default_text=lambda: "text")])
-
-    def queries_iter(self) -> Any:
-        return iter([SimpleNamespace(query_id="q1", default_text=lambda: "query")])
-
-    def qrels_iter(self) -> Any:
-        return iter([SimpleNamespace(query_id="q1", doc_id="d1", relevance=g) for g in (0, 2, 1)])
-
-    def scoreddocs_iter(self) -> Any:
-        return iter([SimpleNamespace(query_id="q1", doc_id=d, score=s) for d, s in (("d1", 1.0), ("d2", 3.0))])
-
-
-def test_an_ir_datasets_id_is_opened_through_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("ir_datasets")
-    module.load = {"known/set": Dataset()}.__getitem__  # type: ignore[attr-defined]
-    module.registry = ["known/set"]  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "ir_datasets", module)
+    dataset = ir_datasets.Dataset(
+        TsvDocs(local("docs", "d1\tred cat\nd2\tblue dog\n"), lang="en"),
+        TsvQueries(local("queries", "q1\tcat\n"), lang="en"),
+        TrecQrels(local("qrels", "q1 0 d1 0\nq1 1 d1 2\nq1 2 d1 1\n"), {0: "not", 2: "relevant"}),
+        TrecScoredDocs(local("run", "q1 Q0 d1 1 1.0 x\nq1 Q0 d2 2 3.0 x\n")),
+    )
+    if "known/set" not in ir_datasets.registry:
+        ir_datasets.registry.register("known/set", dataset)
     collection = open_collection("known/set")
-    assert dict(collection.documents()) == {"d1": "text"}
-    assert (collection.queries, collection.qrels) == ({"q1": "query"}, {"q1": {"d1": 2}})
+    assert dict(collection.documents()) == {"d1": "red cat", "d2": "blue dog"}
+    assert (collection.queries, collection.qrels) == ({"q1": "cat"}, {"q1": {"d1": 2}})
     assert [r[1:4] for r in (collection.first_stage or {})["q1"]] == [("d2", 1, 3.0), ("d1", 2, 1.0)]
     with pytest.raises(UserError, match="ir_datasets has no 'known/sat'; did you mean known/set"):
         open_collection("irds:known/sat")
+
+
+def test_the_real_trec_rag_has_its_topics_and_segments() -> None:
+    try:
+        collection = fetch("trec-rag-2024")
+    except UserError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"trec-rag-2024 cannot be had here: {error}")
+    told = collection.describe()
+    assert (told["documents"], told["queries"], told["judged_queries"]) == (6011, 301, 86)
+    assert len(fetch("trec-rag-2024/umbrela").qrels) == 301
 
 
 def a_package(folder: Path) -> Package:
