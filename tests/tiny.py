@@ -33,6 +33,7 @@ CONFIGS: dict[str, hf.PreTrainedConfig] = {
     ),
     "roberta": hf.RobertaConfig(**SHIFTED, type_vocab_size=1),
     "xlm-roberta": hf.XLMRobertaConfig(**SHIFTED, type_vocab_size=1),
+    "camembert": hf.CamembertConfig(**SHIFTED, type_vocab_size=1),
     "electra": hf.ElectraConfig(**SHAPE, embedding_size=8, max_position_embeddings=LONGEST),
     "mpnet": hf.MPNetConfig(**SHIFTED),
     "modernbert": hf.ModernBertConfig(

@@ -14,6 +14,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from whyrank.axioms.api import audit as audit
+    from whyrank.axioms.api import make_pairs as make_pairs
     from whyrank.collections.catalogue import open_collection as open_collection
     from whyrank.collections.collection import Collection as Collection
     from whyrank.encoders.site import Site as Site
@@ -30,9 +32,11 @@ _PUBLIC = {
     "Ranker": "whyrank.rankers.ranker",
     "Site": "whyrank.encoders.site",
     "UserError": "whyrank.errors",
+    "audit": "whyrank.axioms.api",
     "evaluate": "whyrank.evaluation.evaluate",
     "explain_words": "whyrank.explain.words",
     "load": "whyrank.rankers.load",
+    "make_pairs": "whyrank.axioms.api",
     "open_collection": "whyrank.collections.catalogue",
 }
 

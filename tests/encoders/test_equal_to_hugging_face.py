@@ -7,6 +7,8 @@ from hypothesis import strategies as some
 
 from tests.tiny import ARCHITECTURES, LONGEST, hugging_face_arguments, random_inputs, tiny_model
 from whyrank.encoders.adapters import open_encoder
+from whyrank.encoders.site import Site
+from whyrank.errors import UserError
 
 lengths = some.lists(some.integers(1, LONGEST), min_size=1, max_size=4)
 
@@ -43,6 +45,26 @@ def test_only_the_rows_asked_for(architecture, lengths, rows):
     with torch.no_grad():
         whole, some_rows = encoder.run(inputs).hidden, encoder.run(inputs, rows=rows).hidden
     torch.testing.assert_close(some_rows, whole[:, rows], atol=1e-5, rtol=0)
+
+
+def test_rows_come_in_the_order_asked_for_whatever_else_is_read():
+    encoder, inputs = open_encoder(tiny_model("bert")), random_inputs("bert", [2])
+    with torch.no_grad():
+        plain = encoder.run(inputs, rows=[1, 0]).hidden
+        read = encoder.run(inputs, rows=[1, 0], read=[Site.parse("L2.attn")]).hidden
+        torch.testing.assert_close(read, plain, atol=1e-5, rtol=0)
+        torch.testing.assert_close(encoder.run(inputs).hidden[:, [1, 0]], plain, atol=1e-5, rtol=0)
+
+
+def test_a_site_that_the_pass_does_not_come_by_is_refused():
+    encoder, inputs = open_encoder(tiny_model("bert")), random_inputs("bert", [5])
+    state = encoder.run(inputs, stop=1).hidden
+    with pytest.raises(ValueError, match="not on the way"):
+        encoder.run(inputs, start=1, state=state, read=[Site.parse("L0.attn")])
+    with pytest.raises(ValueError, match="not on the way"):
+        encoder.run(inputs, stop=2, read=[Site.parse("L2.attn")])
+    with pytest.raises(UserError, match="positions here are 0 to 4"):
+        encoder.run(inputs, read=[Site.parse("L0.attn@17")])
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 import shutil
+import subprocess
+import sys
 
 import pytest
 import pytrec_eval
@@ -117,3 +120,30 @@ def test_a_score_that_is_not_a_number_and_a_document_that_comes_twice_are_refuse
         per_query({"q": {"a": math.nan}}, {"q": {"a": 1}}, ["AP"])
     with pytest.raises(UserError, match="a document twice"):
         per_query({"q": [Retrieved("q", "a", 1, 1.0, "t")] * 2}, {"q": {"a": 1}}, ["AP"])
+
+
+@pytest.mark.parametrize("seed", ["0", "1", "2", "3"])
+def test_two_gains_at_one_cutoff_do_not_mix(seed: str) -> None:
+    """ir_measures' order depends on the hash seed; the numbers must not."""
+    code = """
+from itertools import permutations
+from whyrank.evaluation.measures import mean, per_query
+run, qrels = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"q": {"a": 1, "b": 3, "c": 0}}
+names = ["nDCG@10", "nDCG(dcg='exp-log2')@10", "nDCG@5"]
+alone = {name: mean(per_query(run, qrels, [name])) for name in names}
+assert len({value for one in alone.values() for value in one.values()}) == 2
+for order in permutations(names):
+    together = mean(per_query(run, qrels, order))
+    for one in alone.values():
+        assert one.items() <= together.items(), (order, together, alone)
+"""
+    environment = {**os.environ, "PYTHONHASHSEED": seed}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_measure_breaks_ties_as_trec_eval_does() -> None:
+    run, qrels = {"q": {"a": 1.0, "b": 1.0 + 1e-9}}, {"q": {"a": 1}}
+    found = {value.measure: value.value for value in per_query(run, qrels, ["RR", "RR@10", "P@1", "nDCG@10"])}
+    assert found["RR"] == found["RR@10"] == 0.5
+    assert found["P@1"] == 0

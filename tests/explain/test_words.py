@@ -44,6 +44,11 @@ def test_taking_out_every_word_leaves_no_word(text):
     assert words(without(text, spans)) == []
 
 
+def test_white_space_that_is_not_the_words_own_stays():
+    assert without("a\n\nb   c d", [(0, 1)]) == "b   c d"
+    assert without("a\n\nb   c d", [(3, 4)]) == "a\n\nc d"
+
+
 def test_a_text_of_one_word_can_be_explained():
     assert explain_words(BM25, "cat", "cat").terms[0].effect > 0
 

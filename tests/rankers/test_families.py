@@ -11,6 +11,7 @@ from torch.nn.functional import normalize
 
 from tests.checkpoints import save, tokenizer
 from tests.tiny import ARCHITECTURES, CONFIGS, shaken, tiny_model
+from whyrank.errors import UserError
 from whyrank.rankers.load import load
 
 PAIRS = [
@@ -105,12 +106,57 @@ def test_late_interaction_is_maxsim_of_projected_states(tmp_path, architecture):
     np.testing.assert_allclose(ranker.score(PAIRS), expected, atol=1e-4)
 
 
-def test_colbert_checkpoints_bring_projection_markers_and_query_length(tmp_path):
-    save(tmp_path, "bert")
+def colbert(folder, **metadata):
+    """A checkpoint as ColBERT's authors save it."""
+    save(folder, "bert")
     weights = {f"bert.{name}": value for name, value in tiny_model("bert").state_dict().items()}
-    save_file({**weights, "linear.weight": torch.randn(5, 16)}, str(tmp_path / "model.safetensors"))
-    (tmp_path / "artifact.metadata").write_text('{"query_maxlen": 9, "query_token_id": "[unused0]"}')
-    ranker = load(str(tmp_path))
+    projection = torch.randn(5, 16, generator=torch.Generator().manual_seed(0))
+    save_file({**weights, "linear.weight": projection}, str(folder / "model.safetensors"))
+    (folder / "artifact.metadata").write_text(json.dumps({"query_token_id": "[unused0]", **metadata}))
+    return load(str(folder)), projection
+
+
+@pytest.mark.parametrize("attend", [True, False])
+def test_colbert_queries_are_expanded_with_masks_that_are_attended_to_only_if_so_trained(tmp_path, attend):
+    ranker, projection = colbert(tmp_path, query_maxlen=9, attend_to_mask_tokens=attend, mask_punctuation=False)
+    query, document = (
+        ranker.sequences([text], side)[0] for text, side in (("cat dog", "query"), ("a tree", "document"))
+    )
+    ids = torch.tensor([query.ids])
+    mask = torch.ones_like(ids) if attend else (ids != ranker.mask_token).long()
+    with torch.no_grad():
+        q = tiny_model("bert")(input_ids=ids, attention_mask=mask).last_hidden_state[0]
+        d = tiny_model("bert")(input_ids=torch.tensor([document.ids])).last_hidden_state[0]
+    q, d = normalize(q @ projection.T, dim=-1), normalize(d @ projection.T, dim=-1)
+    expected = float((q @ d.T).max(dim=1).values.sum())
+    assert len(q) == 9
+    scores = ranker.score([("cat dog", "a tree"), ("cat dog", "the cat sat on the mat in berlin")])
+    assert scores[0] == pytest.approx(expected, abs=1e-4)
+
+
+def test_colbert_cuts_queries_and_documents_to_its_own_lengths(tmp_path):
+    ranker, _ = colbert(tmp_path, query_maxlen=9, doc_maxlen=12)
+    assert len(ranker.sequences(["cat " * 20], "query")[0]) == 9
+    assert len(ranker.sequences(["cat " * 30], "document")[0]) == 12
+    assert ranker.scores([("cat", "cat " * 30)]).cut == 1
+
+
+def test_several_dense_modules_are_chained_and_others_refused(tmp_path):
+    save(tmp_path)
+    first, second = torch.randn(12, 16), torch.randn(5, 12)
+    for number, matrix in enumerate((first, second), start=1):
+        (tmp_path / f"{number}_Dense").mkdir()
+        save_file({"linear.weight": matrix}, str(tmp_path / f"{number}_Dense" / "model.safetensors"))
+    torch.testing.assert_close(load(str(tmp_path), kind="late-interaction").projection, second @ first)
+    save_file(
+        {"linear.weight": second, "linear.bias": torch.ones(5)}, str(tmp_path / "2_Dense" / "model.safetensors")
+    )
+    with pytest.raises(UserError, match="plain projection"):
+        load(str(tmp_path), kind="late-interaction")
+
+
+def test_colbert_checkpoints_bring_projection_markers_and_query_length(tmp_path):
+    ranker, _ = colbert(tmp_path, query_maxlen=9)
     assert ranker.kind == "late-interaction"
     query, document = (ranker.sequences(["cat dog"], side)[0] for side in ("query", "document"))
     names = ranker.pieces.tokenizer.id_to_token

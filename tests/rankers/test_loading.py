@@ -1,6 +1,7 @@
 """What load() makes of folders, names and damaged checkpoints; and where weights come from."""
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -39,6 +40,41 @@ def rewrite_config(folder, **values):
 def test_a_model_with_no_trained_head_is_no_cross_encoder(tmp_path):
     with pytest.raises(UserError, match=r"no trained ranking head.*classifier.*bi-encoder"):
         load(str(save(tmp_path)), kind="cross-encoder")
+
+
+def test_a_headless_model_without_a_pooler_is_told_the_same(tmp_path):
+    folder = save(tmp_path, head="AutoModelForMaskedLM")
+    with pytest.raises(UserError, match="no trained ranking head"):
+        load(str(folder), kind="cross-encoder")
+
+
+def test_unknown_settings_are_refused(tmp_path):
+    with pytest.raises(UserError, match="normalise"):
+        load(str(save(tmp_path)), normalize=True)
+
+
+def test_ranking_one_text_as_if_it_were_a_list_is_refused(tmp_path):
+    with pytest.raises(UserError, match="several documents"):
+        load(str(save(tmp_path))).rank("cat", "dog")
+
+
+def test_a_pooling_module_without_its_config_is_refused(tmp_path):
+    save(tmp_path)
+    modules = [{"type": f"sentence_transformers.models.{name}"} for name in ("Transformer", "Pooling")]
+    (tmp_path / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(UserError, match="Pooling"):
+        load(str(tmp_path))
+
+
+def test_the_fingerprint_follows_config_and_token_types(tmp_path):
+    prints = {load(str(save(tmp_path / "plain"))).fingerprint()}
+    prints.add(load(rewrite_config(save(tmp_path / "config"), hidden_act="relu")).fingerprint())
+    folder = save(tmp_path / "types")
+    told = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps({**told, "model_input_names": ["input_ids"]}))
+    prints.add(load(str(folder)).fingerprint())
+    assert len(prints) == 3
+    assert load(str(save(tmp_path / "again"))).fingerprint() in prints
 
 
 def test_missing_weights_are_named(tmp_path):
@@ -280,6 +316,33 @@ def test_a_package_put_into_the_cache_by_hand_needs_no_network(tiny_mirror, no_h
     (no_hub / "cache" / "packages").mkdir(parents=True)
     path.rename(no_hub / "cache" / "packages" / path.name)
     assert load("bi-tiny").kind == "bi-encoder"
+
+
+def test_a_full_disk_while_weights_are_converted_is_one_clear_line(tmp_path, real):
+    real("bi-minilm-l3")  # skips where the index is out of reach
+    code = """
+import resource, signal
+import safetensors.torch
+from whyrank.rankers import mirrors
+from whyrank.rankers.catalogue import CATALOGUE
+
+save = safetensors.torch.save_file
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
+def on_a_full_disk(*arguments, **more):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
+    save(*arguments, **more)
+
+
+safetensors.torch.save_file = on_a_full_disk
+mirrors.build_from_mirror(CATALOGUE["bi-minilm-l3"])
+"""
+    environment = {**os.environ, "WHYRANK_CACHE": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert "UserError: " in done.stderr
+    assert "the disk is full" in done.stderr
+    assert not list((tmp_path / "rankers").glob("[!.]*"))
 
 
 def test_two_at_once_build_the_mirror_once(tiny_mirror, monkeypatch):

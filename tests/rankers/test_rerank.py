@@ -11,6 +11,7 @@ from whyrank.collections.bm25 import first_stage
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Retrieved
 from whyrank.errors import UserError
+from whyrank.rankers import shards
 from whyrank.rankers.load import load
 from whyrank.rankers.passages import BestPassage
 from whyrank.rankers.ranker import Ranker, Scores, Source
@@ -23,7 +24,7 @@ COLLECTION = Collection.from_records("tiny", DOCUMENTS, {"1": "cat", "2": "cat d
 class ByLength(Ranker):
     """The longer the better, in words; dies after so many calls."""
 
-    kind, name, source, pairs_at_a_time = "test", "by-length", Source("a test", "exact"), 4
+    kind, name, source = "test", "by-length", Source("a test", "exact")
 
     def __init__(self, lives=99):
         self.lives = lives
@@ -49,16 +50,38 @@ def test_documents_are_sorted_by_score_and_ties_keep_the_first_stages_order():
     ]
 
 
-def test_a_killed_run_goes_on_and_gives_the_same(tmp_path):
+def test_a_killed_run_goes_on_and_gives_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(shards, "PAIRS_A_SHARD", 3)
     first = first_stage(COLLECTION)
-    whole = rerank(ByLength(), COLLECTION, first)
+    whole = rerank(ByLength(), COLLECTION, first, shards=tmp_path / "other")
     with pytest.raises(KeyboardInterrupt):
-        rerank(ByLength(lives=1), COLLECTION, first, shards=tmp_path)
-    assert len(list(tmp_path.iterdir())) == 1
+        rerank(ByLength(lives=1), COLLECTION, first, shards=tmp_path / "shards")
+    assert len(list((tmp_path / "shards").iterdir())) == 1
     survivor = ByLength()
-    again = rerank(survivor, COLLECTION, first, shards=tmp_path)
+    again = rerank(survivor, COLLECTION, first, shards=tmp_path / "shards")
     assert again == whole
-    assert survivor.lives == 97, "only the two shards that were missing are scored"
+    assert 99 - survivor.lives == len(list((tmp_path / "shards").iterdir())) - 1, (
+        "the finished shard is not scored"
+    )
+
+
+def test_a_shard_of_other_pairs_is_not_taken_up(tmp_path):
+    rerank(ByLength(), COLLECTION, first_stage(COLLECTION), shards=tmp_path)
+    other = Collection.from_records("tiny", {**DOCUMENTS, "d": "cat sat"}, COLLECTION.queries)
+    again = rerank(ByLength(), other, first_stage(other), shards=tmp_path)
+    assert again == rerank(ByLength(), other, first_stage(other), shards=tmp_path / "new")
+
+
+def test_an_identifier_that_cannot_be_written_is_refused_before_scoring():
+    odd = Collection.from_records("odd", {"d 1": "cat"}, {"1": "cat"})
+    with pytest.raises(UserError, match="'d 1'"):
+        rerank(ByLength(lives=0), odd, first_stage(odd))
+
+
+def test_a_ranker_in_a_path_with_blanks_gets_a_tag_that_can_be_written(tmp_path):
+    ranker = load(str(save(tmp_path / "my model")))
+    run = rerank(ranker, COLLECTION, first_stage(COLLECTION)).run
+    assert {row.tag for rows in run.values() for row in rows} == {"my_model"}
 
 
 def test_a_document_that_the_collection_lacks_is_named():
@@ -86,6 +109,18 @@ def test_a_long_document_scores_as_its_best_passage(tmp_path):
     np.testing.assert_allclose(best.score([("how many", long), ("how many", short)]), expected, atol=1e-5)
     assert best.scores([("how many", long)]).cut == 0
     assert ranker.scores([("how many", long)]).cut == 1
+
+
+@pytest.mark.parametrize("kind", ["cross-encoder", "bi-encoder"])
+def test_a_document_that_fits_is_its_own_passage_and_no_passage_is_cut(tmp_path, kind):
+    head = "AutoModelForSequenceClassification" if kind == "cross-encoder" else "AutoModel"
+    settings = {"document_prefix": "the red house "} if kind == "bi-encoder" else {}
+    ranker = load(str(save(tmp_path, head=head)), kind=kind, **settings)
+    for size in range(1, 60):
+        text = " ".join(["cat", "dog", "tree"][i % 3] for i in range(size))
+        passages = BestPassage(ranker).passages("how many", text)
+        assert (passages == [text]) == (ranker.scores([("how many", text)]).cut == 0)
+        assert ranker.scores([("how many", passage) for passage in passages]).cut == 0
 
 
 def test_passages_overlap_by_half_and_leave_nothing_out(real):

@@ -28,6 +28,26 @@ def test_the_same_work_may_be_done_again_and_other_work_may_not(tmp_path):
         RunFolder.claim(tmp_path, "audit", {"k": 10})
 
 
+def test_a_folder_with_other_files_is_not_taken_over(tmp_path):
+    (tmp_path / "run.trec").touch()
+    with pytest.raises(UserError, match="other files"):
+        RunFolder.claim(tmp_path, "rank", {})
+
+
+def test_work_that_was_killed_while_writing_can_be_taken_up(tmp_path):
+    RunFolder.claim(tmp_path / "run", "rank", {"k": 1}).begin()
+    (tmp_path / "run" / "run.trec").touch()
+    RunFolder.claim(tmp_path / "run", "rank", {"k": 1}).finish()
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["manifest.json", "run.trec"]
+
+
+@pytest.mark.parametrize("place", ["file/sub", "file/sub/deeper"])
+def test_a_place_that_cannot_be_made_is_refused_before_the_work(tmp_path, place):
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="cannot write here"):
+        RunFolder.claim(tmp_path / place, "rank", {})
+
+
 def test_a_file_or_a_damaged_manifest_in_the_way_is_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="file"):

@@ -9,10 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from whyrank import __version__
+from whyrank.cli.audit import audit
 from whyrank.cli.console import complain, show_log
 from whyrank.cli.demo import demo
 from whyrank.cli.eval import evaluate_runs
 from whyrank.cli.get import get
+from whyrank.cli.pairs import pairs
 from whyrank.cli.rank import rank
 from whyrank.errors import UserError
 
@@ -27,7 +29,11 @@ app.command("demo")(demo)
 app.command("get")(get)
 app.command("rank")(rank)
 app.command("eval")(evaluate_runs)
+app.command("pairs")(pairs)
+app.command("audit")(audit)
 
+#: The exit code of a command stopped from the keyboard.
+STOPPED = 130
 #: What typer raises for a wrong call; its own copy of click keeps the name private.
 UsageError: Any = typer.BadParameter.__bases__[0]
 
@@ -52,7 +58,10 @@ def main() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     show_log()
     try:
-        sys.exit(app(prog_name="whyrank", standalone_mode=False) or 0)
+        code = app(prog_name="whyrank", standalone_mode=False) or 0
+        if code == STOPPED:
+            raise KeyboardInterrupt
+        sys.exit(code)
     except UserError as error:
         complain(str(error))
         sys.exit(2)
@@ -61,7 +70,7 @@ def main() -> None:
         sys.exit(2)
     except (KeyboardInterrupt, typer.Abort):
         complain("stopped; the same command again goes on where it can")
-        sys.exit(130)
+        sys.exit(STOPPED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

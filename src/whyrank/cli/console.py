@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +33,11 @@ def suggest(*commands: str) -> None:
         say(f"  {command}")
 
 
+def command(*words: object) -> str:
+    """A whyrank command as it can be pasted into a shell."""
+    return shlex.join(["whyrank", *map(str, words)])
+
+
 def show_log() -> None:
     """Notes of the library (downloads) are lines about the work."""
     handler = logging.StreamHandler(sys.stderr)
@@ -46,7 +52,7 @@ def console() -> Console:
     """For tables on stdout."""
     from rich.console import Console
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+    return Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 120)
 
 
 @contextmanager

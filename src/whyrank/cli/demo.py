@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whyrank.cli.console import console, progress_bar, say, suggest
+from whyrank.cli.console import command, console, progress_bar, say, suggest
 
 if TYPE_CHECKING:
     from whyrank.collections.records import Qrels, Retrieved, Run
@@ -29,18 +29,21 @@ def demo(
     from whyrank.evaluation.evaluate import evaluate
     from whyrank.explain.words import explain_words
     from whyrank.rankers.load import load
-    from whyrank.rankers.rerank import rerank
+    from whyrank.rankers.rerank import rerank, safe_name
+    from whyrank.reports.manifest import RunFolder
 
     collection = open_demo()
+    folder = RunFolder.claim(out, "demo", {})
     say(f"loading {ranker}")
     model = load(ranker, collection=collection)
     say(f"{ranker}: {model.source}")
     bm25 = first_stage(collection, k=100)
     with progress_bar("re-ranking BM25", sum(map(len, bm25.values()))) as advance:
         neural = rerank(model, collection, bm25, progress=advance).run
+    folder.begin()
     runs = {"bm25": bm25, ranker: neural}
     for name, run in runs.items():
-        write_run(out / name / "run.trec", run)
+        write_run(out / safe_name(name) / "run.trec", run)
     show(evaluate(runs, collection.qrels, ["nDCG@10", "P@5"]))
 
     best, before = most_lifted(bm25, neural, collection.qrels)
@@ -49,9 +52,10 @@ def demo(
     show_explanation(explanation, best.docno, before)
     figure = explanation.draw(out / "why.svg")
     explanation.draw(out / "why.png")
+    folder.finish(ranker=repr(model))
     say(f"\nwrote {figure}, {out}/why.png and the two runs")
     suggest(
-        f"whyrank eval {out}/bm25 {out}/{ranker} --qrels demo --per-query",
+        command("eval", out / "bm25", out / safe_name(ranker), "--qrels", "demo", "--per-query"),
         "whyrank get trec-rag-2024 && whyrank rank --ranker bi-minilm-l6 --collection trec-rag-2024 -o runs/rag",
     )
 

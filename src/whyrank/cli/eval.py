@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whyrank.cli.console import console, say, suggest
+from whyrank.cli.console import command, console, say, suggest
 from whyrank.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,21 +32,36 @@ def evaluate_runs(
 ) -> None:
     """Measure runs and compare each with the first (paired t-test and randomisation test, Holm-corrected)."""
     say(f"evaluating {len(runs)} run{'s' * (len(runs) > 1)} against {qrels}")
-    from whyrank.cli.rank import RUN_FILE
+    from whyrank.cli.rank import RUN_FILE, fingerprint_of
     from whyrank.collections.formats import read_run
     from whyrank.evaluation.evaluate import MEASURES, evaluate
+    from whyrank.reports.manifest import RunFolder
 
+    if len(set(runs)) < len(runs):
+        raise UserError("the same run is given twice", todo="name each run once; the first is the baseline")
     named = {_name(path, runs): read_run(path / RUN_FILE if path.is_dir() else path) for path in runs}
-    result = evaluate(named, judgements(qrels), measures or MEASURES, seed=seed)
+    judged = judgements(qrels)
+    folder = None
+    if out:
+        content = hashlib.sha256(json.dumps(judged, sort_keys=True).encode()).hexdigest()
+        inputs = {"runs": {name: fingerprint_of(run) for name, run in named.items()}, "qrels": content}
+        folder = RunFolder.claim(out, "eval", {**inputs, "measures": list(measures or MEASURES), "seed": seed})
+    result = evaluate(named, judged, measures or MEASURES, seed=seed)
+    for name, run in named.items():
+        absent = len(judged.keys() - run.keys())
+        if absent:
+            say(f"{name} lacks {absent} of the {len(judged)} judged queries; they count as 0")
     if as_json:
         print(json.dumps(result.to_json(), indent=2))
     else:
         show(result, per_query)
-    if out:
-        for path in result.write(out):
+    if folder:
+        folder.begin()
+        for path in result.write(folder.path):
             say(f"wrote {path}")
+        folder.finish()
     else:
-        suggest(f"whyrank eval {' '.join(map(str, runs))} --qrels {qrels} -o evaluation   (JSON and Parquet)")
+        suggest(command("eval", *runs, "--qrels", qrels, "-o", "runs/evaluation"))
 
 
 def judgements(qrels: str) -> Qrels:
@@ -53,12 +69,19 @@ def judgements(qrels: str) -> Qrels:
     from whyrank.collections.catalogue import open_collection
     from whyrank.collections.formats import read_qrels
 
-    if Path(qrels).is_file():
+    if Path(qrels).exists() and not Path(qrels).is_dir() and not _holds_json(Path(qrels)):
         return read_qrels(qrels)
     collection = open_collection(qrels)
     if not collection.qrels:
         raise UserError("this collection has no judgements", where=qrels, todo="give a qrels file")
     return collection.qrels
+
+
+def _holds_json(path: Path) -> bool:
+    """A file of JSON lines is a collection (Tevatron's form), not judgements."""
+    from whyrank.collections.formats import first_line
+
+    return path.is_file() and first_line(path).text.lstrip().startswith("{")
 
 
 def show(result: Evaluation, per_query: bool = False) -> None:

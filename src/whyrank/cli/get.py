@@ -57,6 +57,9 @@ def fetch(name: str) -> None:
     from whyrank.collections.catalogue import BUILT_IN
     from whyrank.rankers.catalogue import CATALOGUE, find_entry
 
+    if name == "bm25":
+        print("bm25: built in; it counts words in the collection you give")
+        return
     if name in BUILT_IN:
         say(f"fetching collection {name}")
         collection = BUILT_IN[name].open()

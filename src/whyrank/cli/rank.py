@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whyrank.cli.console import progress_bar, say, suggest
+from whyrank.cli.console import command, progress_bar, say, suggest
 from whyrank.errors import UserError
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ def rank(
     ranker: Annotated[str, typer.Option(help="A folder, a hub id or a short name ('whyrank get' lists them).")],
     collection: Annotated[str, typer.Option(help="A folder, a built-in name or an ir_datasets id.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="The run folder to write.")],
-    run: Annotated[
-        Path | None, typer.Option(help="Your first stage, a TREC run; default: BM25, or the collection's.")
-    ] = None,
+    run: Annotated[Path | None, typer.Option(help="Your first stage, a TREC run; default: BM25.")] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many of the first stage's documents to re-rank.")] = 100,
     queries: Annotated[int | None, typer.Option("-n", min=1, help="Only the first n queries.")] = None,
     passages: Annotated[
@@ -39,7 +37,8 @@ def rank(
     from whyrank.collections.catalogue import open_collection
     from whyrank.collections.trec import write_run
     from whyrank.rankers.load import load
-    from whyrank.rankers.rerank import forget_shards, rerank
+    from whyrank.rankers.rerank import rerank
+    from whyrank.rankers.shards import forget_shards
     from whyrank.reports.manifest import RunFolder
 
     opened = open_collection(collection)
@@ -60,6 +59,7 @@ def rank(
     total = sum(len(rows[:k]) for rows in stage.values())
     with progress_bar(f"re-ranking {origin}", total) as advance:
         result = rerank(_by_passages(model, passages), opened, stage, k=k, shards=shards, progress=advance)
+    folder.begin()
     write_run(out / RUN_FILE, result.run)
     folder.finish(
         ranker=repr(model), collection=collection, first_stage=origin, pairs=result.pairs, cut=result.cut
@@ -72,7 +72,11 @@ def rank(
         say(f"{result.cut} of {result.pairs} documents are longer than the model reads and were cut; "
             "--passages max scores their passages instead")  # fmt: skip
     say(f"wrote {out / RUN_FILE}")
-    suggest(f"whyrank eval {out} --qrels {collection}")
+    missing = len(opened.queries) - len(result.run)
+    if missing and queries is None:
+        say(f"{missing} of the collection's {len(opened.queries)} queries have no document in the first stage")
+    if opened.qrels:
+        suggest(command("eval", out, "--qrels", collection))
 
 
 def first_stage_of(collection: Collection, run: Path | None, k: int) -> tuple[Run, str]:

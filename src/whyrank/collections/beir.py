@@ -30,7 +30,7 @@ def open_folder(
     `all_queries` keeps them all, for folders whose files in qrels/ are different judges of the same queries.
     """
     corpus, queries = (needed(folder, file) for file in ("corpus.jsonl", "queries.jsonl"))
-    splits = {path.name.split(".tsv")[0]: path for path in sorted(folder.glob("qrels/*.tsv*"))}
+    splits = _splits(folder)
     qrels = _split(folder, splits, split)
     others = set() if all_queries else {qid for other in splits.values() for qid in _judged(other)}
     texts = queries_table(jsonl.queries(queries))
@@ -50,6 +50,19 @@ def needed(folder: Path, name: str) -> Path:
     found = plain_or_packed(folder, name)
     if found is None:
         raise UserError(f"no {name} or {name}.gz here", where=folder)
+    return found
+
+
+def _splits(folder: Path) -> dict[str, Path]:
+    """Each split's judgements: qrels/SPLIT.tsv or SPLIT.tsv.gz, and nothing else that lies there."""
+    found: dict[str, Path] = {}
+    for path in sorted([*folder.glob("qrels/[!.]*.tsv"), *folder.glob("qrels/[!.]*.tsv.gz")]):
+        split = path.name.removesuffix(".gz").removesuffix(".tsv")
+        if split in found:
+            raise UserError(
+                f"{found[split].name} and {path.name} are both here", where=path.parent, todo="keep one"
+            )
+        found[split] = path
     return found
 
 

@@ -79,7 +79,7 @@ class BM25Index:
         return self._index.get_scores_from_ids([self._vocabulary[t] for t in terms if t in self._vocabulary])
 
     def search(self, query: str, k: int = 1000) -> list[tuple[str, float]]:
-        """The best `k` of the documents that hold a query term; ties in the order of their docnos."""
+        """The best `k` of the documents that hold a query term; ties by descending docno, as in trec_eval."""
         import numpy as np
 
         if k < 1:
@@ -88,7 +88,7 @@ class BM25Index:
         least = np.partition(scores, -k)[-k] if k < len(scores) else 0.0
         found = np.flatnonzero((scores >= least) & (scores > 0)).tolist()
         pairs = [(self.docnos[i], float(scores[i])) for i in found]
-        return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:k]
+        return sorted(sorted(pairs, reverse=True), key=lambda pair: -pair[1])[:k]
 
     def score(self, query: str, text: str) -> float:
         """The score that any text would have, by this index's N, df and avgdl."""

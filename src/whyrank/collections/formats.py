@@ -60,7 +60,9 @@ def format_of(path: Path) -> str:
 
 
 def first_line(path: Path) -> Line:
-    """The first line that is not blank."""
+    """The first line that is not blank, of a file that can be read again."""
+    if path.exists() and not path.is_file():
+        raise UserError("only a file can be read here, no pipe", where=path, todo="write it to a file first")
     for line in read_lines(path):
         return line
     raise UserError("an empty file", where=path)

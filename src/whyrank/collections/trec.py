@@ -51,6 +51,13 @@ def _columns(line: Line, expected: str) -> list[str]:
     return columns
 
 
+def check_identifiers(rows: Iterable[Retrieved]) -> None:
+    """Raises for an identifier that could not be written later on."""
+    for row in rows:
+        _id(row.qid)
+        _id(row.docno)
+
+
 def _id(name: str) -> str:
     """An identifier that a TREC file can hold: its columns are separated by blanks."""
     if name.split() != [name]:

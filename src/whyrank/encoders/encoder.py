@@ -76,14 +76,14 @@ class Encoder:
         which tokens [B, S] a category means.
         """
         tap = Tap(read, replace, categories) if read or replace else NO_TAP
-        self._check(inputs, start, state, tap)
         last = self.layers if stop is None else stop
+        self._check(inputs, start, last, state, tap)
         h = tap("embed", None, self.embed(inputs)) if state is None else state
         geometry = self.anatomy.geometry(inputs, h)
+        few = rows if last > start and not tap.touches(last - 1) else None
         for layer in range(start, last):
-            few = rows if layer == last - 1 and not tap.touches(layer) else None
-            h = self.layer(layer, h, geometry[layer], rows=few, tap=tap)
-        if rows is not None and h.shape[1] != len(rows):
+            h = self.layer(layer, h, geometry[layer], rows=few if layer == last - 1 else None, tap=tap)
+        if rows is not None and few is None:
             h = h[:, list(rows)]
         return Trace(self.anatomy.final_norm(h) if stop is None else h, tap.values)
 
@@ -130,15 +130,22 @@ class Encoder:
             z = fused_attention(q, k, v, geometry.bias)
         return tap("z", layer, z)
 
-    def _check(self, inputs: Inputs, start: int, state: Tensor | None, tap: Tap) -> None:
+    def _check(self, inputs: Inputs, start: int, last: int, state: Tensor | None, tap: Tap) -> None:
         if inputs.ids.shape[1] > self.max_length:
             raise UserError(
                 f"a sequence of {inputs.ids.shape[1]} tokens does not fit",
                 todo=f"the model reads at most {self.max_length}",
             )
-        if (state is None) != (start == 0) and state is None:
+        if state is None and start:
             raise ValueError("starting above layer 0 needs the state that layer reads")
         for site in tap.sites:
             site.check(self.layers, self.heads)
             if site.part == "logits":
                 raise ValueError("logits belong to the ranker: use Ranker.trace")
+            if not start <= (0 if site.layer is None else site.layer) < max(last, 1) or (
+                site.layer is None and state is not None
+            ):
+                raise ValueError(f"{site} is not on the way from layer {start} to {last}")
+            if isinstance(site.at, int) and site.at >= inputs.ids.shape[1]:
+                longest = inputs.ids.shape[1] - 1
+                raise UserError(f"{site}: no such position", todo=f"positions here are 0 to {longest}")

@@ -24,12 +24,14 @@ class Tokenised(Protocol):
 class Inputs:
     """A batch of token sequences, padded on the right; B sequences of at most S tokens.
 
-    `mask` [B, S] is True at real tokens, and None when nothing is padded, which lets attention skip it.
+    `mask` [B, S] is True at tokens that are attended to, and None when all are, which lets attention skip it.
+    `lengths` [B] counts the real tokens: those attended to, and those after them that only attend.
     """
 
     ids: Tensor
     types: Tensor
     mask: Tensor | None = None
+    own_lengths: Tensor | None = None
 
     @classmethod
     def of(cls, sequences: Sequence[Tokenised], pad_id: int, device: torch.device | str = "cpu") -> Inputs:
@@ -38,10 +40,12 @@ class Inputs:
         longest = max(lengths)
         ids = [sequence.ids + [pad_id] * (longest - n) for sequence, n in zip(sequences, lengths, strict=True)]
         types = [sequence.type_ids + [0] * (longest - n) for sequence, n in zip(sequences, lengths, strict=True)]
+        seen = [n - getattr(sequence, "unattended", 0) for sequence, n in zip(sequences, lengths, strict=True)]
         mask = None
-        if min(lengths) < longest:
-            mask = torch.arange(longest, device=device) < torch.tensor(lengths, device=device)[:, None]
-        return cls(torch.tensor(ids, device=device), torch.tensor(types, device=device), mask)
+        if min(seen) < longest:
+            mask = torch.arange(longest, device=device) < torch.tensor(seen, device=device)[:, None]
+        own = torch.tensor(lengths, device=device)
+        return cls(torch.tensor(ids, device=device), torch.tensor(types, device=device), mask, own)
 
     @property
     def attention_mask(self) -> Tensor:
@@ -51,4 +55,4 @@ class Inputs:
     @property
     def lengths(self) -> Tensor:
         """The number of real tokens of each sequence [B]."""
-        return self.attention_mask.sum(dim=1)
+        return self.attention_mask.sum(dim=1) if self.own_lengths is None else self.own_lengths

@@ -65,16 +65,24 @@ class Evaluation:
         return pd.DataFrame(self.per_query, columns=list(Row._fields))
 
     def to_json(self) -> dict[str, Any]:
-        """All but the rows as plain dictionaries and lists; a p-value that is not defined is null."""
+        """Plain dictionaries and lists; a p-value that is not defined is null."""
         return {
             "queries": self.queries,
             "unjudged": self.unjudged,
             "means": self.means,
+            "per_query": self._by_query(),
             "comparisons": [
                 {field: _plain(value) for field, value in row._asdict().items()} for row in self.comparisons
             ],
             "seed": self.seed,
         }
+
+    def _by_query(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Values by run, measure and query."""
+        table: dict[str, dict[str, dict[str, float]]] = {}
+        for run, qid, measure, value in self.per_query:
+            table.setdefault(run, {}).setdefault(measure, {})[qid] = value
+        return table
 
     def write(self, folder: Path | str) -> list[Path]:
         """Writes evaluation.json and the rows as per_query.parquet, each whole or not at all; gives the paths."""

@@ -55,6 +55,8 @@ def per_query(run: AnyRun, qrels: Qrels, measures: Iterable[str]) -> list[Value]
         raise UserError("no query of this run is judged", todo="do run and judgements have the same query ids?")
     found = _calculate(parsed, qrels, scores)
     names = dict.fromkeys(map(str, parsed))
+    lost = [(name, qid) for name in names for qid in qrels if scores.get(qid) and (name, qid) not in found]
+    assert not lost, f"no value for {lost[:3]}"
     return [Value(qid, name, float(found.get((name, qid), 0.0))) for name in names for qid in qrels]
 
 
@@ -85,15 +87,29 @@ def _calculate(
     """
     import ir_measures
 
-    asked = {_with_trec_eval(measure, qrels): str(measure) for measure in measures}
     qids = {str(number): qid for number, qid in enumerate(qrels, start=1) if qid in scores}
-    judged, retrieved = ({number: table[qid] for number, qid in qids.items()} for table in (qrels, scores))
-    try:
-        values = list(ir_measures.iter_calc(list(asked), judged, retrieved))
-    except (OSError, subprocess.CalledProcessError) as error:
-        todo = f"try {', '.join(USUAL)}"
-        raise UserError(f"ir_measures could not compute {', '.join(asked.values())}", todo=todo) from error
-    return {(asked[row.measure], qids[row.query_id]): row.value for row in values}
+    judged = {number: qrels[qid] for number, qid in qids.items()}
+    retrieved = {number: _ordered(scores[qid]) for number, qid in qids.items()}
+    found: dict[tuple[str, str], float] = {}
+    for measure in measures:  # one at a time: ir_measures mixes up two nDCGs that differ only in their gains
+        try:
+            values = list(ir_measures.iter_calc([_with_trec_eval(measure, qrels)], judged, retrieved))
+        except (OSError, subprocess.CalledProcessError) as error:
+            todo = f"try {', '.join(USUAL)}"
+            raise UserError(f"ir_measures could not compute {measure}", todo=todo) from error
+        found.update({(str(measure), qids[row.query_id]): row.value for row in values})
+    return found
+
+
+def _ordered(scores: dict[str, float]) -> dict[str, float]:
+    """The documents in trec_eval's order, as distinct scores, so that every provider has the same order.
+
+    trec_eval compares scores as 32-bit numbers and orders equal ones by descending docno.
+    """
+    import numpy as np
+
+    order = sorted(scores, key=lambda docno: (np.float32(scores[docno]), docno))
+    return {docno: float(place) for place, docno in enumerate(order)}
 
 
 def _scores(qid: str, found: Sequence[Retrieved] | Mapping[str, float]) -> dict[str, float]:

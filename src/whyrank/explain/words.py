@@ -119,12 +119,13 @@ def explain_words(ranker: Ranker, query: str, document: str) -> WordExplanation:
 
 
 def without(text: str, spans: list[tuple[int, int]]) -> str:
-    """The text with these spans taken out and the gaps closed."""
+    """The text with these spans taken out, each with the white space after it; all else stays as it is."""
     left, end = [], 0
     for start, stop in spans:
         left.append(text[end:start])
-        end = stop
-    return " ".join("".join([*left, text[end:]]).split()) or NOTHING
+        end = stop + len(text[stop:]) - len(text[stop:].lstrip())
+    rest = "".join([*left, text[end:]])
+    return rest if rest.strip() else NOTHING
 
 
 def _strongest_first(

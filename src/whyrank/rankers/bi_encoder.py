@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 import torch
@@ -15,6 +16,9 @@ from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.dual import DualRanker
 from whyrank.rankers.pooling import POOLINGS, mean_rows
 from whyrank.text.pieces import Sequenced
+from whyrank.text.tokens import Tokens
+
+_log = logging.getLogger(__name__)
 
 
 class BiEncoder(DualRanker):
@@ -28,6 +32,8 @@ class BiEncoder(DualRanker):
         super().__init__(checkpoint, encoder, checkpoint.pieces(encoder.max_length))
         self.model = model
         settings = checkpoint.settings
+        if "pooling" not in settings:
+            _log.info("%s does not say how it pools: CLS and a dot product are assumed", checkpoint.name)
         self.pooling = settings.get("pooling", "cls")
         self.normalise = bool(settings.get("normalise", False))
         self.prefixes = {side: settings.get(f"{side}_prefix", "") for side in ("query", "document")}
@@ -41,6 +47,9 @@ class BiEncoder(DualRanker):
 
     def sequences(self, texts: Sequence[str], side: str) -> list[Sequenced]:
         return self.pieces.texts([self.prefixes[side] + text for text in texts])
+
+    def document_tokens(self, query: str, text: str) -> Tokens:
+        return self.pieces.whole(text, prefix=self.prefixes["document"])
 
     def represent(self, hidden: Tensor, inputs: Inputs, side: str) -> list[Tensor]:
         pooled = hidden[:, 0] if self.pooling == "cls" else mean_rows(hidden, inputs)

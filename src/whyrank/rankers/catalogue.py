@@ -163,7 +163,7 @@ _ENTRIES = (
         "colbert-ir/colbertv2.0",
         "late-interaction",
         "BERT, 12 x 12 heads, MaxSim over 128 dimensions",
-        {"query_marker": "[unused0]", "document_marker": "[unused1]", "query_length": 32},
+        {"query_marker": "[unused0]", "document_marker": "[unused1]"},
     ),
 )
 #: Short name -> entry, in the order to show them.

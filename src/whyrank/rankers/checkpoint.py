@@ -97,11 +97,8 @@ class Checkpoint:
     def _check_missing(self, missing: list[str], encoder_weights: set[str], head: str | None) -> None:
         if not missing:
             return
-        if (
-            head
-            and not encoder_weights.intersection(missing)
-            and not any("pooler" in name for name in missing[:-1])
-        ):
+        of_body = [name for name in missing if name in encoder_weights and "pooler" not in name]
+        if head and not of_body:
             raise UserError(
                 f"no {head.removeprefix('a ')} in this checkpoint ({_few(missing)} missing)",
                 where=self.folder,

@@ -19,6 +19,7 @@ from whyrank.rankers.heads import CLASSIFIERS, reads_mean
 from whyrank.rankers.neural import NeuralRanker, RankerTrace, batches_by_length, no_gradients, split_logits, traced
 from whyrank.rankers.pooling import mean_rows
 from whyrank.rankers.ranker import Pair, Progress, Scores
+from whyrank.text.tokens import Tokens
 
 #: Pairs tokenised and sorted by length at a time: memory stays flat however many pairs there are.
 PAIRS_AT_A_TIME = 4096
@@ -59,6 +60,9 @@ class CrossEncoder(NeuralRanker):
                 if progress:
                     progress(len(indices))
         return Scores(values, cut)
+
+    def document_tokens(self, query: str, text: str) -> Tokens:
+        return self.pieces.whole(text, query=query)
 
     def read_out(self, hidden: Tensor, inputs: Inputs) -> Tensor:
         """Scores [B] of the last hidden states: all rows, or only those that the head reads."""

@@ -21,17 +21,19 @@ from whyrank.rankers.neural import (
     split_logits,
     traced,
 )
-from whyrank.rankers.ranker import Pair, Progress, Scores
+from whyrank.rankers.ranker import Pair, Progress, Scorer, Scores
 from whyrank.text.pieces import Sequenced
 
 SIDES = ("query", "document")
+#: Pairs whose representations are held at once at the least.
+PAIRS_AT_A_TIME = 512
+#: What may be held beyond that, for texts that come again.
+MEMORY_BYTES = 256 * 2**20
 
 
 class DualRanker(NeuralRanker):
     """score = similarity(represent(query), represent(document)); a family says how to represent and compare."""
 
-    #: Distinct pairs whose representations are held at once; bounds the memory.
-    pairs_at_a_time = 20_000
     tokens_a_batch = TOKENS_A_BATCH
     #: The rows of the last layer that the family reads; None is all.
     rows: tuple[int, ...] | None = None
@@ -65,21 +67,30 @@ class DualRanker(NeuralRanker):
         return encoded, [sequence.cut for sequence in sequences]
 
     def scores(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Scores:
+        return self._scores(pairs, progress, Memory())
+
+    def long_scorer(self) -> Scorer:
+        memory = Memory()
+        return lambda pairs, progress: self._scores(pairs, progress, memory)
+
+    def _scores(self, pairs: Sequence[Pair], progress: Progress | None, memory: Memory) -> Scores:
+        """A text that recurs is encoded once, as long as the memory has room for it."""
         values, cut = np.empty(len(pairs), dtype=np.float32), 0
-        for start in range(0, len(pairs), self.pairs_at_a_time):
-            some = pairs[start : start + self.pairs_at_a_time]
-            queries = {query: i for i, query in enumerate(dict.fromkeys(query for query, _ in some))}
-            documents = {text: i for i, text in enumerate(dict.fromkeys(text for _, text in some))}
-            share = Share(progress, len(some), len(queries) + len(documents))
-            encoded_queries, _ = self.encode(list(queries), "query", share)
-            encoded_documents, cuts = self.encode(list(documents), "document", share)
+        for start in range(0, len(pairs), PAIRS_AT_A_TIME):
+            some = pairs[start : start + PAIRS_AT_A_TIME]
+            sides = {"query": dict.fromkeys(q for q, _ in some), "document": dict.fromkeys(d for _, d in some)}
+            new = {side: [text for text in texts if (side, text) not in memory] for side, texts in sides.items()}
+            share = Share(progress, len(some), sum(map(len, new.values())))
+            for side, texts in new.items():
+                for text, one, was_cut in zip(texts, *self.encode(texts, side, share), strict=True):
+                    memory[side, text] = (one, was_cut)
             with no_gradients():
                 for i, (query, text) in enumerate(some, start=start):
-                    values[i] = self.similarity(
-                        encoded_queries[queries[query]], encoded_documents[documents[text]]
-                    )
-            cut += sum(cuts[documents[text]] for _, text in some)
+                    document, was_cut = memory["document", text]
+                    values[i] = self.similarity(memory["query", query][0], document)
+                    cut += was_cut
             share.finish()
+            memory.forget_beyond(MEMORY_BYTES)
         return Scores(values, cut)
 
     def trace(
@@ -105,6 +116,18 @@ class DualRanker(NeuralRanker):
         """Representations with gradients where they are switched on, in the texts' order."""
         inputs = self.batch(self.sequences(texts, side))
         return self.represent(self.encoder.run(inputs, rows=self.rows).hidden, inputs, side)
+
+
+class Memory(dict[tuple[str, str], tuple[Tensor, bool]]):
+    """Representations by side and text, with whether the text was cut; the oldest are forgotten first."""
+
+    def forget_beyond(self, size: int) -> None:
+        """Until what is held is at most `size` bytes."""
+        held = sum(one.nbytes for one, _ in self.values())
+        for key in list(self):
+            if held <= size:
+                return
+            held -= self.pop(key)[0].nbytes
 
 
 class Share:

@@ -6,6 +6,7 @@ theirs here and `load()` opens what they define.
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +23,16 @@ LOADERS = {
     "late-interaction": "whyrank.rankers.late_interaction:LateInteraction",
     "sparse": "whyrank.rankers.sparse:Sparse",
 }
+
+
+#: What a checkpoint, the catalogue or a caller may say of how a family reads it.
+SETTINGS = frozenset(
+    {
+        "max_length", "pooling", "normalise", "query_prefix", "document_prefix", "projection", "query_marker",
+        "document_marker", "mask_token", "query_length", "document_length", "expand_queries",
+        "attend_to_expansion", "skip_punctuation",
+    }
+)  # fmt: skip
 
 
 def loader(kind: str) -> Callable[[Checkpoint, Any], Ranker]:
@@ -74,7 +85,12 @@ def _sentence_transformer_settings(folder: Path, modules: list[str]) -> dict[str
             where=folder / "modules.json",
             todo="pooling and normalisation are",
         )
-    pooling = _optional_json(next(iter(sorted(folder.glob("*_Pooling"))), folder) / "config.json")
+    places = sorted(folder.glob("*_Pooling/config.json"))
+    if not places:
+        raise UserError(
+            "the config of the Pooling module is missing", where=folder, todo="fetch the checkpoint again"
+        )
+    pooling = read_json(places[0])
     more = _optional_json(folder / "config_sentence_transformers.json")
     prompts = more.get("prompts") or {}
     settings = {
@@ -101,6 +117,10 @@ def _colbert_settings(folder: Path) -> dict[str, Any]:
         "query_marker": told.get("query_token_id", "[unused0]"),
         "document_marker": told.get("doc_token_id", "[unused1]"),
         "query_length": told.get("query_maxlen", 32),
+        "document_length": told.get("doc_maxlen", 300),
+        "expand_queries": True,
+        "attend_to_expansion": bool(told.get("attend_to_mask_tokens", False)),
+        "skip_punctuation": bool(told.get("mask_punctuation", True)),
     }
 
 
@@ -110,4 +130,8 @@ def _pylate_settings(folder: Path) -> dict[str, Any]:
         "query_marker": (told.get("query_prefix") or "[Q] ").strip(),
         "document_marker": (told.get("document_prefix") or "[D] ").strip(),
         "query_length": told.get("query_length", 32),
+        "document_length": told.get("document_length", 180),
+        "expand_queries": bool(told.get("do_query_expansion", True)),
+        "attend_to_expansion": bool(told.get("attend_to_expansion_tokens", False)),
+        "skip_punctuation": bool(told.get("skiplist_words", string.punctuation)),
     } | _max_length(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -12,21 +13,23 @@ from torch.nn import functional
 from whyrank.encoders.adapters import open_encoder
 from whyrank.encoders.inputs import Inputs
 from whyrank.errors import UserError
-from whyrank.rankers.checkpoint import Checkpoint, read_weights
+from whyrank.rankers.checkpoint import Checkpoint, read_json, read_weights
 from whyrank.rankers.dual import DualRanker
 from whyrank.text.pieces import Sequenced
+from whyrank.text.tokens import Tokens
 
 
 class LateInteraction(DualRanker):
     """score = sum over query tokens i of max over document tokens j of P h_i . P h_j, each normalised.
 
     P is the checkpoint's projection; `projection: none` in the settings says that it has none and the
-    hidden states are compared themselves. A marker token after the first tells query from document;
-    `query_length` pads queries with mask tokens that take part in the sum, as ColBERT does.
+    hidden states are compared themselves. A marker token after the first tells query from document. As in
+    ColBERT, and as its checkpoints say: queries are cut and filled up with mask tokens to `query_length`, which
+    take part in the sum but are not attended to; documents are cut to `document_length`, and their punctuation
+    takes no part.
     """
 
     kind = "late-interaction"
-    pairs_at_a_time = 4_000
 
     def __init__(self, checkpoint: Checkpoint, device: torch.device | str = "cpu") -> None:
         self.model = checkpoint.model("AutoModel").to(device)
@@ -38,30 +41,48 @@ class LateInteraction(DualRanker):
             self.projection = self.projection.to(device)
         self.markers = {side: self._token(settings.get(f"{side}_marker")) for side in ("query", "document")}
         self.mask_token = self._token(settings.get("mask_token", "[MASK]"), optional=True)
-        self.query_length = int(settings.get("query_length", 0))
+        self.lengths = {
+            side: int(settings.get(f"{side}_length") or self.max_length) for side in ("query", "document")
+        }
+        self.expand_queries = bool(settings.get("expand_queries", False))
+        self.attend_to_expansion = bool(settings.get("attend_to_expansion", False))
+        self.skipped = self._punctuation() if settings.get("skip_punctuation") else []
 
     def head_weights(self) -> Iterable[Tensor]:
         return () if self.projection is None else (self.projection,)
 
     def sequences(self, texts: Sequence[str], side: str) -> list[Sequenced]:
         marker = self.markers[side]
-        marked = [one.with_marker(marker) for one in self.pieces.texts(texts, room=0 if marker is None else 1)]
+        pieces = self.pieces.texts(texts, room=0 if marker is None else 1, most=self.lengths[side])
+        marked = [one.with_marker(marker) for one in pieces]
         return [self._expand(one) for one in marked] if side == "query" else marked
+
+    def document_tokens(self, query: str, text: str) -> Tokens:
+        return self.pieces.whole(text).with_marker(self.markers["document"])
 
     def represent(self, hidden: Tensor, inputs: Inputs, side: str) -> list[Tensor]:
         vectors = hidden if self.projection is None else hidden @ self.projection.T
         vectors = functional.normalize(vectors, dim=-1)
-        return [one[:length] for one, length in zip(vectors, inputs.lengths.tolist(), strict=True)]
+        kept = torch.arange(vectors.shape[1], device=vectors.device) < inputs.lengths[:, None]
+        if side == "document" and self.skipped:
+            kept &= ~torch.isin(inputs.ids, torch.tensor(self.skipped, device=vectors.device))
+        return [one[rows] for one, rows in zip(vectors, kept, strict=True)]
 
     def similarity(self, query: Tensor, document: Tensor) -> Tensor:
         return (query @ document.T).max(dim=1).values.sum()
 
     def _expand(self, query: Sequenced) -> Sequenced:
         """ColBERT's query augmentation: mask tokens up to `query_length`."""
-        missing = min(self.query_length, self.max_length) - len(query)
-        if missing <= 0 or self.mask_token is None:
+        missing = min(self.lengths["query"], self.max_length) - len(query)
+        if missing <= 0 or not self.expand_queries or self.mask_token is None:
             return query
-        return Sequenced(query.ids + [self.mask_token] * missing, query.type_ids + [0] * missing, query.cut)
+        ids, types = query.ids + [self.mask_token] * missing, query.type_ids + [0] * missing
+        return Sequenced(ids, types, query.cut, 0 if self.attend_to_expansion else missing)
+
+    def _punctuation(self) -> list[int]:
+        """The tokens that are a punctuation mark."""
+        found = (self.pieces.tokenizer.encode(mark, add_special_tokens=False).ids for mark in string.punctuation)
+        return sorted({ids[0] for ids in found if len(ids) == 1})
 
     def _token(self, token: str | None, optional: bool = False) -> int | None:
         if token is None:
@@ -78,13 +99,29 @@ def _projection(checkpoint: Checkpoint) -> Tensor | None:
     """The projection matrix [d_out, d]: in the checkpoint (ColBERT), or in a Dense module beside it (PyLate)."""
     if checkpoint.settings.get("projection") == "none":
         return None
-    beside = sorted(Path(checkpoint.folder).glob("*_Dense"))
-    for folder in [Path(checkpoint.folder), *beside]:
-        weights = read_weights(folder, wanted=lambda name: name.endswith("linear.weight"))
-        if weights:
-            return next(iter(weights.values())).float()
+    weights = read_weights(checkpoint.folder, wanted=lambda name: name == "linear.weight")
+    if weights:
+        return weights["linear.weight"].float()
+    chained: Tensor | None = None
+    for folder in sorted(checkpoint.folder.glob("*_Dense")):
+        weights = read_weights(folder, wanted=lambda name: True)
+        activation = _optional_activation(folder)
+        if set(weights) != {"linear.weight"} or not activation.endswith("Identity"):
+            raise UserError(
+                "a Dense module that is not a plain projection", where=folder, todo="this is not supported"
+            )
+        matrix = weights["linear.weight"].float()
+        chained = matrix if chained is None else matrix @ chained
+    if chained is not None:
+        return chained
     raise UserError(
         "no projection (linear.weight) in this checkpoint",
         where=checkpoint.folder,
         todo="load it with projection='none' to compare the hidden states themselves",
     )
+
+
+def _optional_activation(folder: Path) -> str:
+    """What a Dense module's config says of its activation; none is the identity."""
+    path = folder / "config.json"
+    return str(read_json(path).get("activation_function") or "Identity") if path.exists() else "Identity"

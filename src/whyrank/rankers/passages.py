@@ -6,11 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from whyrank.rankers.dual import Share
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.ranker import Pair, Progress, Ranker, Scores
-
-#: Queries are short; a passage leaves at least this many tokens for one.
-ROOM_FOR_QUERY = 64
 
 
 class BestPassage(Ranker):
@@ -28,21 +26,18 @@ class BestPassage(Ranker):
         return f"best-passage:{self.inner.fingerprint()}"
 
     def scores(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Scores:
-        windows: dict[Pair, list[str]] = {}
-        for query, text in pairs:
-            windows.setdefault((query, text), self.passages(query, text))
+        windows = {pair: self.passages(*pair) for pair in dict.fromkeys(pairs)}
         flat = [(pair[0], passage) for pair, passages in windows.items() for passage in passages]
-        scored, cut = self.inner.scores(flat)
-        starts = np.cumsum([0, *(len(passages) for passages in windows.values())])[:-1]
+        share = Share(progress, len(pairs), len(flat))
+        scored, cut = self.inner.scores(flat, share)
+        starts = np.cumsum([0, *map(len, windows.values())])[:-1]
         best = dict(zip(windows, np.maximum.reduceat(scored, starts), strict=True)) if flat else {}
-        if progress:
-            progress(len(pairs))
-        return Scores(np.array([best[pair] for pair in pairs], dtype=np.float32), cut)
+        share.finish()
+        return Scores(np.array([best[pair] for pair in pairs], dtype=np.float32), min(cut, len(pairs)))
 
     def passages(self, query: str, text: str) -> list[str]:
-        """The windows of `text` that fit beside `query`."""
-        pieces = self.inner.pieces
-        taken = pieces.special_tokens_of_a_pair
-        if self.inner.kind == "cross-encoder":
-            taken += min(len(pieces.texts([query])[0].ids), pieces.max_length // 2)
-        return list(pieces.windows(text, max(1, pieces.max_length - taken)))
+        """The document itself if it fits beside the query, else windows that do."""
+        if len(self.inner.document_tokens(query, text)) <= self.inner.max_length:
+            return [text]
+        around = len(self.inner.document_tokens(query, ""))
+        return list(self.inner.pieces.windows(text, max(1, self.inner.max_length - around)))

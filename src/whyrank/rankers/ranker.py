@@ -59,6 +59,10 @@ class Scores(NamedTuple):
     cut: int
 
 
+#: Scores pairs, in their order, and tells the progress.
+Scorer = Callable[[Sequence[Pair], Progress | None], Scores]
+
+
 class Ranker(ABC):
     """Scores (query, document) pairs. `name` is what it was loaded by."""
 
@@ -69,6 +73,10 @@ class Ranker(ABC):
     @abstractmethod
     def scores(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Scores:
         """The pairs' scores, with the count of those that did not fit."""
+
+    def long_scorer(self) -> Scorer:
+        """`scores`, for long work done in several calls: what was computed may be kept between them."""
+        return self.scores
 
     @abstractmethod
     def fingerprint(self) -> str:
@@ -82,6 +90,8 @@ class Ranker(ABC):
 
     def rank(self, query: str, docs: Sequence[str] | Mapping[str, str]) -> Ranking:
         """The documents, best first. A mapping gives them names; a list is numbered from 0."""
+        if isinstance(docs, str):
+            raise UserError("rank takes several documents, not one text", todo="give a list, or names and texts")
         named = dict(docs) if isinstance(docs, Mapping) else {str(i): text for i, text in enumerate(docs)}
         scores = self.score([(query, text) for text in named.values()])
         order = np.argsort(-scores, kind="stable")

@@ -1,30 +1,25 @@
-"""Re-ranking a collection's first stage, in shards that survive a kill."""
+"""Re-ranking a collection's first stage."""
 
 from __future__ import annotations
 
-import json
-import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Retrieved, Run
+from whyrank.collections.trec import check_identifiers
 from whyrank.errors import UserError
 from whyrank.rankers.ranker import Progress, Ranker
-from whyrank.store.atomic import write_text
-
-#: Pairs a shard: what a kill can cost. Families that encode apart like large ones, to encode a text once.
-PAIRS_A_SHARD = 4096
+from whyrank.rankers.shards import score_in_shards
 
 
-@dataclass
+@dataclass(frozen=True)
 class Reranked:
     """The new run, the pairs scored, and how many of them were cut to the model's length."""
 
-    run: Run = field(default_factory=dict)
-    pairs: int = 0
-    cut: int = 0
+    run: Run
+    pairs: int
+    cut: int
 
 
 def rerank(
@@ -36,11 +31,7 @@ def rerank(
     shards: Path | None = None,
     progress: Progress | None = None,
 ) -> Reranked:
-    """Scores the first k documents of each query again and sorts them by that (ties: the first stage's order).
-
-    With `shards`, a folder that belongs to just this work, finished shards are kept there until all are
-    done; a second call after a kill takes them up and gives the same run.
-    """
+    """Scores the first k documents of each query again and sorts them by that (ties: the first stage's order)."""
     unknown = [qid for qid in first if qid not in collection.queries]
     if unknown:
         raise UserError(
@@ -48,56 +39,23 @@ def rerank(
             where=collection.name,
             todo="give the run that belongs to this collection",
         )
-    top = {qid: rows[:k] for qid, rows in first.items() if rows}
-    texts = collection.texts(dict.fromkeys(row.docno for rows in top.values() for row in rows))
-    result = Reranked()
-    for number, qids in enumerate(_groups(top, getattr(ranker, "pairs_at_a_time", PAIRS_A_SHARD))):
-        rows = [row for qid in qids for row in top[qid]]
-        shard = shards / f"{number:05d}.json" if shards else None
-        scores, cut = _scored(
-            ranker, [(collection.queries[row.qid], texts[row.docno]) for row in rows], shard, progress
-        )
-        result.pairs += len(rows)
-        result.cut += cut
-        for qid in qids:
-            mine = [(row, scores.pop(0)) for row in top[qid]]
-            result.run[qid] = _sorted(ranker.name, mine)
-    return result
+    rows = [row for found in first.values() for row in found[:k]]
+    if not rows:
+        raise UserError("the first stage found nothing to re-rank", where=collection.name)
+    check_identifiers(rows)
+    texts = collection.texts(dict.fromkeys(row.docno for row in rows))
+    pairs = [(collection.queries[row.qid], texts[row.docno]) for row in rows]
+    scores, cut = score_in_shards(ranker, pairs, shards, progress)
+    scored: dict[str, list[tuple[Retrieved, float]]] = {}
+    for row, score in zip(rows, scores.tolist(), strict=True):
+        scored.setdefault(row.qid, []).append((row, score))
+    tag = safe_name(ranker.name)
+    return Reranked({qid: _sorted(tag, mine) for qid, mine in scored.items()}, len(rows), cut)
 
 
-def forget_shards(shards: Path) -> None:
-    """Deletes the shards of work that is done."""
-    shutil.rmtree(shards, ignore_errors=True)
-
-
-def _groups(top: Run, pairs: int) -> Iterator[list[str]]:
-    """Queries in their order, in groups of about so many pairs."""
-    group: list[str] = []
-    size = 0
-    for qid, rows in top.items():
-        group.append(qid)
-        size += len(rows)
-        if size >= pairs:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
-
-
-def _scored(
-    ranker: Ranker, pairs: list[tuple[str, str]], shard: Path | None, progress: Progress | None
-) -> tuple[list[float], int]:
-    """The pairs' scores, from the shard if it is there, else scored and kept in it."""
-    if shard and shard.exists():
-        kept = json.loads(shard.read_text(encoding="utf-8"))
-        if progress:
-            progress(len(pairs))
-        return kept["scores"], kept["cut"]
-    values, cut = ranker.scores(pairs, progress)
-    scores = [float(value) for value in values]
-    if shard:
-        write_text(shard, json.dumps({"scores": scores, "cut": cut}))
-    return scores, cut
+def safe_name(ranker: str) -> str:
+    """A ranker's name as a tag of a run or a part of a path: the last part, without blanks."""
+    return "_".join(Path(ranker).name.split()) or "ranker"
 
 
 def _sorted(tag: str, scored: list[tuple[Retrieved, float]]) -> list[Retrieved]:

@@ -13,13 +13,13 @@ from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.dual import DualRanker
 from whyrank.rankers.heads import LANGUAGE_MODELS
 from whyrank.text.pieces import Sequenced
+from whyrank.text.tokens import Tokens
 
 
 class Sparse(DualRanker):
     """w_t = max over tokens i of log(1 + ReLU(logit_it)); score = sum over pieces t of w_t(q) w_t(d)."""
 
     kind = "sparse"
-    pairs_at_a_time = 2_000  # a representation is as wide as the vocabulary
     tokens_a_batch = 512
 
     def __init__(self, checkpoint: Checkpoint, device: torch.device | str = "cpu") -> None:
@@ -34,6 +34,9 @@ class Sparse(DualRanker):
 
     def sequences(self, texts: Sequence[str], side: str) -> list[Sequenced]:
         return self.pieces.texts(texts)
+
+    def document_tokens(self, query: str, text: str) -> Tokens:
+        return self.pieces.whole(text)
 
     def represent(self, hidden: Tensor, inputs: Inputs, side: str) -> list[Tensor]:
         logits = self._head(self.model, hidden)

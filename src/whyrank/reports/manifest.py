@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.errors import UserError
-from whyrank.store.atomic import write_text
+from whyrank.store.atomic import check_writable, write_text
 
 MANIFEST = "manifest.json"
+#: Says whose a folder is while its results are being written.
+CLAIM = ".claim.json"
 #: Packages whose versions can change a number.
 LIBRARIES = ("whyrank", "torch", "transformers", "tokenizers", "bm25s", "ir_measures", "numpy", "scipy")
 
@@ -35,7 +37,12 @@ class RunFolder:
         folder = cls(path, command, inputs)
         if path.exists() and not path.is_dir():
             raise UserError("a file stands where the run folder should be", where=path, todo="choose another -o")
-        known = folder.manifest()
+        check_writable(path)
+        known = folder.manifest() or _read(path / CLAIM)
+        if not known and path.is_dir() and any(not inside.name.startswith(".") for inside in path.iterdir()):
+            raise UserError(
+                "this folder holds other files", where=path, todo="choose another -o, a new or empty folder"
+            )
         if known and (known.get("command_name"), known.get("key")) != (command, folder.key):
             raise UserError(
                 f"this folder holds the result of 'whyrank {known.get('command_name')}' with other inputs",
@@ -51,17 +58,24 @@ class RunFolder:
 
     def manifest(self) -> dict[str, Any]:
         """The manifest of finished work, or nothing."""
-        path = self.path / MANIFEST
-        try:
-            return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        except ValueError as error:
-            raise UserError(
-                "a damaged manifest", where=path, todo="delete the folder or choose another -o"
-            ) from error
+        return _read(self.path / MANIFEST)
+
+    def begin(self) -> None:
+        """Marks the folder as this work's, before its first result is written, in case it is killed half-way."""
+        write_text(self.path / CLAIM, json.dumps({"command_name": self.command, "key": self.key}))
 
     def finish(self, **facts: Any) -> None:
         """Writes the manifest: the work is done."""
-        manifest = {
+        self.save(self.record(**facts))
+
+    def save(self, manifest: dict[str, Any]) -> None:
+        """Writes a manifest that `record` made."""
+        write_text(self.path / MANIFEST, json.dumps(manifest, indent=2) + "\n")
+        (self.path / CLAIM).unlink(missing_ok=True)
+
+    def record(self, **facts: Any) -> dict[str, Any]:
+        """What the manifest will say."""
+        return {
             "command_name": self.command,
             "command": " ".join(["whyrank", *sys.argv[1:]]),
             "key": self.key,
@@ -70,7 +84,13 @@ class RunFolder:
             "versions": {name: _version(name) for name in LIBRARIES},
             "machine": {"python": platform.python_version(), "system": platform.system(), "cores": os.cpu_count()},
         }
-        write_text(self.path / MANIFEST, json.dumps(manifest, indent=2) + "\n")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except ValueError as error:
+        raise UserError("a damaged manifest", where=path, todo="delete the folder or choose another -o") from error
 
 
 def _version(name: str) -> str | None:

@@ -40,6 +40,16 @@ def write_text(target: Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8")
 
 
+def check_writable(target: Path) -> None:
+    """Raises at once when `target` could not be made later, without making anything that stays."""
+    with _disk_errors(target):
+        above = next(path for path in (target, *target.absolute().parents) if path.exists())
+        if not above.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "not a folder", str(above))
+        with tempfile.TemporaryFile(dir=above):
+            pass
+
+
 def make_once(target: Path, make: Callable[[Path], None]) -> Path:
     """Makes the folder `target` with `make(folder)` unless it is there; safe among processes and kills.
 
@@ -83,7 +93,7 @@ def _disk_errors(target: Path) -> Iterator[None]:
                 where=target,
                 todo="free some space and run it again; nothing was left half-written",
             ) from error
-        if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
+        if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.EEXIST, errno.ENOENT):
             raise UserError(
                 "cannot write here",
                 where=target,

@@ -31,9 +31,9 @@ class Line(NamedTuple):
 def open_bytes(path: Path) -> IO[bytes]:
     """Opens a file for reading, unpacking it when its first bytes are gzip's, whatever its name."""
     try:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-        return cast("IO[bytes]", gzip.open(path, "rb")) if packed else path.open("rb")
+        file = path.open("rb")  # opened once, for a pipe cannot be opened twice
+        packed = file.peek(2)[:2] == b"\x1f\x8b"
+        return cast("IO[bytes]", gzip.open(file, "rb")) if packed else file
     except FileNotFoundError as error:
         raise UserError("no such file", where=path) from error
     except (IsADirectoryError, PermissionError) as error:
@@ -66,6 +66,8 @@ def read_json_lines(path: Path | str) -> Iterator[tuple[Line, dict[str, Any]]]:
             value = json.loads(line.text)
         except ValueError as error:
             raise line.wrong(f"not JSON ({error})") from error
+        if "\\u" in line.text and any("\ud800" <= c <= "\udfff" for c in json.dumps(value, ensure_ascii=False)):
+            raise line.wrong("half a character (a lone surrogate \\ud800 to \\udfff)", "write the character whole")
         if not isinstance(value, dict):
             raise line.wrong("a JSON object is expected", "one object {...} a line")
         yield line, value

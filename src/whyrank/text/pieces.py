@@ -8,14 +8,20 @@ from functools import cached_property
 
 from tokenizers import Encoding, Tokenizer
 
+from whyrank.text.tokens import Tokens
+
 
 @dataclass(frozen=True)
 class Sequenced:
-    """One tokenised text, or pair of texts, special tokens included; `cut` when it did not fit."""
+    """One tokenised text, or pair of texts, special tokens included; `cut` when it did not fit.
+
+    The last `unattended` tokens are not attended to, though they attend (ColBERT's query expansion).
+    """
 
     ids: list[int]
     type_ids: list[int]
     cut: bool = False
+    unattended: int = 0
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -39,9 +45,9 @@ class Pieces:
         tokenizer.no_truncation()
         self.tokenizer, self.max_length, self.pad_id, self.types = tokenizer, max_length, pad_id, types
 
-    def texts(self, texts: Sequence[str], room: int = 0) -> list[Sequenced]:
-        """Each text by itself, leaving `room` tokens free."""
-        return self._encode(list(texts), self.max_length - room)
+    def texts(self, texts: Sequence[str], room: int = 0, most: int | None = None) -> list[Sequenced]:
+        """Each text by itself, at most `most` tokens long, leaving `room` of them free."""
+        return self._encode(list(texts), min(self.max_length, most or self.max_length) - room)
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Sequenced]:
         """Each (query, document) as one sequence."""
@@ -54,6 +60,15 @@ class Pieces:
             Sequenced(one.ids, one.type_ids if self.types else [0] * len(one.ids), bool(one.overflowing))
             for one in encoded
         ]
+
+    def whole(self, text: str, query: str | None = None, prefix: str = "") -> Tokens:
+        """A document uncut, with each token's role and characters: by itself after `prefix`, or after a query."""
+        self.tokenizer.no_truncation()
+        if query is None:
+            return Tokens.of(
+                self.tokenizer.encode(prefix + text), document=0, prefix=len(prefix), types=self.types
+            )
+        return Tokens.of(self.tokenizer.encode(query, text), document=1, types=self.types)
 
     @cached_property
     def special_tokens_of_a_pair(self) -> int:

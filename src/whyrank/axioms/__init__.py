@@ -1,0 +1,1 @@
+"""IR axioms: minimal pairs that differ in one thing, and which side should score higher."""

@@ -1,0 +1,201 @@
+"""Does a ranker behave? Its scores on minimal pairs, and for each axiom how often it does what the axiom says."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whyrank.axioms.pair import MinimalPair
+from whyrank.axioms.realise import realise
+from whyrank.axioms.summary import AxiomSummary, summarise
+from whyrank.errors import UserError
+from whyrank.rankers.ranker import Pair, Progress, Ranker
+from whyrank.rankers.shards import score_in_shards
+from whyrank.text.alignment import CannotAlign
+from whyrank.text.words import words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Differences below this share of the spread of a ranker's own scores are neutral.
+NEUTRAL_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class Row:
+    """One pair's scores under one ranker. `gain` is the difference towards the side that should score higher."""
+
+    ranker: str
+    pair: str
+    axiom: str
+    variant: str | None
+    qid: str | None
+    docid: str | None
+    term: str | None
+    where: str | None
+    k: int | None
+    rank: int | None
+    tf: int | None
+    idf: float | None
+    length: int
+    baseline: float
+    perturbed: float
+    difference: float
+    prefer: str
+    gain: float
+    outcome: str
+
+    @property
+    def label(self) -> str:
+        return ":".join(part for part in (self.axiom, self.variant) if part)
+
+
+@dataclass
+class Scored:
+    """What one ranker made of the pairs: rows, the neutral band, distinct inputs, pairs that did not fit it."""
+
+    ranker: str
+    source: str
+    delta: float
+    rows: list[Row]
+    inputs: int
+    dropped: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class Audit:
+    """The result of `audit`: rows for every ranker and pair, and summaries made from them."""
+
+    scored: list[Scored]
+    pairs: dict[str, MinimalPair]
+    summaries: list[AxiomSummary]
+    dropped: dict[str, dict[str, int]]
+    seed: int
+
+    @property
+    def rows(self) -> list[Row]:
+        return [row for one in self.scored for row in one.rows]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row a ranker and pair."""
+        import pandas as pd
+
+        return pd.DataFrame([vars(row) for row in self.rows])
+
+    def worst(self, ranker: str, axiom: str, most: int = 10) -> list[Row]:
+        """The strongest violations of an axiom."""
+        rows = [r for r in self.rows if (r.ranker, r.label, r.outcome) == (ranker, axiom, "violates")]
+        return sorted(rows, key=lambda row: row.gain)[:most]
+
+    def to_json(self) -> dict[str, Any]:
+        """audit.json: all but the rows."""
+        return {
+            "rankers": [
+                {
+                    "name": one.ranker,
+                    "source": one.source,
+                    "delta": one.delta,
+                    "inputs": one.inputs,
+                    "dropped": one.dropped,
+                }
+                for one in self.scored
+            ],
+            "dropped": self.dropped,
+            "axioms": [
+                {
+                    **summary.to_json(),
+                    "worst": [_worst(row) for row in self.worst(summary.ranker, summary.axiom)],
+                }
+                for summary in self.summaries
+            ],
+            "neutral": f"|difference| up to delta; default: {NEUTRAL_SHARE:.0%} of the deviation of its scores",
+            "seed": self.seed,
+        }
+
+
+def audit_pairs(
+    rankers: Sequence[Ranker],
+    pairs: Sequence[MinimalPair],
+    *,
+    idf: Any = None,
+    delta: float | None = None,
+    seed: int = 0,
+    dropped: dict[str, dict[str, int]] | None = None,
+    shards: Path | None = None,
+    progress: Progress | None = None,
+) -> Audit:
+    """Scores every distinct (query, text) once for each ranker, and sums up by axiom."""
+    if not pairs:
+        raise UserError("there are no pairs to audit", todo="ask for other axioms, or more documents (-n)")
+    scored = [
+        score_pairs(ranker, pairs, idf=idf, delta=delta, progress=progress,
+                    shards=shards / f"{number}" if shards else None)
+        for number, ranker in enumerate(rankers)
+    ]  # fmt: skip
+    summaries = summarise([row for one in scored for row in one.rows], seed=seed)
+    return Audit(scored, {pair.id: pair for pair in pairs}, summaries, dropped or {}, seed)
+
+
+def score_pairs(
+    ranker: Ranker,
+    pairs: Sequence[MinimalPair],
+    *,
+    idf: Any = None,
+    delta: float | None = None,
+    shards: Path | None = None,
+    progress: Progress | None = None,
+) -> Scored:
+    """One ranker's rows; a shared baseline is scored once."""
+    inputs: dict[str, tuple[Pair, Pair]] = {}
+    dropped: Counter[str] = Counter()
+    for pair in pairs:
+        try:
+            inputs[pair.id] = realise(pair, ranker)
+        except CannotAlign as reason:
+            dropped[str(reason)] += 1
+    if not inputs:
+        told = ", ".join(f"{reason} ({count})" for reason, count in dropped.items())
+        raise UserError(f"no pair can be scored by {ranker.name}: {told}", todo="use shorter texts or other pairs")
+    distinct = list(dict.fromkeys(one for both in inputs.values() for one in both))
+    values = score_in_shards(ranker, distinct, shards, progress).values
+    scores = dict(zip(distinct, values.tolist(), strict=True))
+    band = NEUTRAL_SHARE * statistics.pstdev(values.tolist()) if delta is None else delta
+    rows = [_row(ranker.name, pair, inputs[pair.id], scores, band, idf) for pair in pairs if pair.id in inputs]
+    return Scored(ranker.name, str(ranker.source), band, rows, len(distinct), dict(dropped))
+
+
+def _row(
+    ranker: str, pair: MinimalPair, inputs: tuple[Pair, Pair], scores: dict[Pair, float], delta: float, idf: Any
+) -> Row:
+    baseline, perturbed = (scores[one] for one in inputs)
+    difference = perturbed - baseline
+    gain = difference if pair.prefer == "perturbed" else -difference
+    return Row(
+        ranker=ranker,
+        pair=pair.id,
+        axiom=pair.axiom or "own",
+        variant=pair.variant,
+        qid=pair.qid,
+        docid=pair.docid,
+        term=pair.term,
+        where=pair.where,
+        k=pair.k,
+        rank=pair.rank,
+        tf=pair.tf,
+        idf=idf(pair.term) if idf and pair.term else None,
+        length=len(words(pair.baseline)),
+        baseline=baseline,
+        perturbed=perturbed,
+        difference=difference,
+        prefer=pair.prefer,
+        gain=gain,
+        outcome="neutral" if abs(gain) <= delta else "holds" if gain > 0 else "violates",
+    )
+
+
+def _worst(row: Row) -> dict[str, Any]:
+    return {"pair": row.pair, "difference": row.difference, "baseline": row.baseline, "perturbed": row.perturbed}

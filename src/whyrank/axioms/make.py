@@ -1,0 +1,206 @@
+"""Pairs out of a collection: which queries, documents and terms; made, aligned, and counted where dropped."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from whyrank.axioms.axiom import Axiom, Draft, Material, Skip
+from whyrank.axioms.fillers import Fillers
+from whyrank.axioms.pair import MinimalPair
+from whyrank.axioms.pool import Pool
+from whyrank.axioms.realise import fitted
+from whyrank.axioms.synonyms import InputEmbeddings, synonym_chooser
+from whyrank.axioms.terms import TERM_POLICIES, content_words, document_term, random_term
+from whyrank.collections.records import Retrieved
+from whyrank.errors import UserError
+from whyrank.rankers.neural import NeuralRanker
+from whyrank.rankers.ranker import Progress, Ranker
+from whyrank.text.alignment import CannotAlign, Slotted
+from whyrank.text.words import words
+
+
+@dataclass(frozen=True)
+class Choices:
+    """How pairs are chosen; every value lands in the manifest.
+
+    `n` counts documents for each axiom, `ranks` bands of the run (1-10, 91-100), `having` documents with or
+    without the term (None: both).
+    """
+
+    n: int = 100
+    seed: int = 0
+    term: str = "idf"
+    filler: str = "a"
+    top: int = 100
+    ranks: tuple[tuple[int, int], ...] = ()
+    having: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.term not in TERM_POLICIES:
+            raise UserError(f"unknown term policy '{self.term}'", todo=f"choose one of {', '.join(TERM_POLICIES)}")
+        if self.having not in (None, "term", "no-term"):
+            raise UserError(f"documents having '{self.having}'", todo="choose term or no-term")
+
+    def takes(self, row: Retrieved) -> bool:
+        bands = self.ranks or ((1, self.top),)
+        return any(first <= row.rank <= last for first, last in bands)
+
+
+@dataclass
+class Made:
+    """The pairs, and how many documents or pairs were dropped, by axiom and reason."""
+
+    pairs: list[MinimalPair] = field(default_factory=list)
+    dropped: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def drop_counts(self) -> dict[str, dict[str, int]]:
+        return {axiom: dict(sorted(counts.items())) for axiom, counts in self.dropped.items()}
+
+
+class PairMaker:
+    """Makes the pairs of a collection's queries and documents, aligned for all the rankers that will read them."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        rankers: Sequence[Ranker] = (),
+        choices: Choices | None = None,
+        *,
+        wordnet: Callable[[str], list[str]] | None = None,
+        synonyms: dict[str, list[str]] | None = None,
+        query_terms: dict[str, str] | None = None,
+    ) -> None:
+        self.pool, self.rankers, self.choices = pool, list(rankers), choices or Choices()
+        self.neural = [ranker for ranker in rankers if isinstance(ranker, NeuralRanker)]
+        mask = next((_mask_token(ranker) for ranker in self.neural), None)
+        self.fillers = Fillers(self.choices.filler, pool.frequencies, mask)
+        self.embeddings = InputEmbeddings(self.neural[0]) if self.neural else None
+        self.wordnet, self.synonyms, self.query_terms = wordnet, synonyms, query_terms or {}
+
+    def make(self, axioms: Sequence[Axiom], progress: Progress | None = None) -> Made:
+        """The pairs of several axioms."""
+        made = Made()
+        for axiom in axioms:
+            made.dropped[str(axiom)] = Counter()
+            documents = 0
+            for row in self._candidates(axiom):
+                pairs = list(self._pairs(axiom, row, made.dropped[str(axiom)]))
+                made.pairs += pairs
+                documents += bool(pairs)
+                if progress and pairs:
+                    progress(1)
+                if documents == self.choices.n:
+                    break
+            if progress and documents < self.choices.n:
+                progress(self.choices.n - documents)
+        return made
+
+    def _candidates(self, axiom: Axiom) -> list[Retrieved]:
+        """The chosen documents in an order of their own for each seed, the queries by turns."""
+        generator = random.Random(f"{self.choices.seed}")
+        rows = {qid: [row for row in found if self.choices.takes(row)] for qid, found in self.pool.run.items()}
+        queues = [generator.sample(found, len(found)) for found in rows.values() if found]
+        generator.shuffle(queues)
+        longest = max(map(len, queues), default=0)
+        return [queue[i] for i in range(longest) for queue in queues if i < len(queue)]
+
+    def _pairs(self, axiom: Axiom, row: Retrieved, dropped: Counter[str]) -> Iterator[MinimalPair]:
+        try:
+            material = self.material(axiom, row)
+            drafts = list(axiom.drafts(material))
+        except Skip as reason:
+            dropped[str(reason)] += 1
+            return
+        for draft in drafts:
+            try:
+                yield self._pair(axiom, material, draft)
+            except CannotAlign as reason:
+                dropped[str(reason)] += 1
+
+    def material(self, axiom: Axiom, row: Retrieved) -> Material:
+        """What an axiom gets for one document; Skip where the choices rule the document out."""
+        query, text = self.pool.queries[row.qid], self.pool.texts[row.docno]
+        generator = random.Random(f"{self.choices.seed}|{axiom}|{row.qid}|{row.docno}")
+        terms = content_words(query, self.pool.idf)
+        term = self._term(row.qid, terms, text)
+        present = term in words(text)
+        if self.choices.having and present != (self.choices.having == "term"):
+            raise Skip("the term is in the text" if present else "the term is not in the text")
+        return Material(
+            qid=row.qid,
+            query=query,
+            docid=row.docno,
+            text=text,
+            rank=row.rank,
+            term=term,
+            terms=terms,
+            random=generator,
+            filler=self.fillers.choose(query, term, text, generator),
+            idf=self.pool.idf,
+            synonym=synonym_chooser(query, self.embeddings, self.wordnet, self.synonyms),
+            other_texts=partial(self.pool.other_texts, row.qid, row.docno),
+            foreign_sentences=partial(self.pool.foreign_sentences, row.qid),
+            shorten=partial(self._shorten, query),
+        )
+
+    def _term(self, qid: str, terms: tuple[str, ...], text: str) -> str:
+        if self.choices.term == "document":
+            return document_term(terms, text, self.pool.idf)
+        if self.choices.term == "random":
+            return random_term(terms, random.Random(f"{self.choices.seed}|term|{qid}"))
+        return self.query_terms.get(qid, terms[0])
+
+    def _pair(self, axiom: Axiom, material: Material, draft: Draft) -> MinimalPair:
+        """Cut for every ranker in turn, so that one text serves them all; fillers as for the first."""
+        plain, shown = draft.slotted, draft.slotted
+        for ranker in self.neural:
+            cut = fitted(material.query, plain, material.filler, axiom.aligned, ranker)
+            plain = _unpadded(cut, plain)
+        if self.neural:
+            shown = fitted(material.query, plain, material.filler, axiom.aligned, self.neural[0])
+        if shown.text("baseline") == shown.text("perturbed"):
+            raise CannotAlign("nothing differs within the model's length")
+        parts = [str(axiom), material.qid, material.docid] + ([str(draft.k)] if draft.k is not None else [])
+        return MinimalPair(
+            id=":".join(parts),
+            query=material.query,
+            baseline=shown.text("baseline"),
+            perturbed=shown.text("perturbed"),
+            axiom=axiom.name,
+            variant=axiom.variant,
+            qid=material.qid,
+            docid=material.docid,
+            term=draft.term,
+            where=draft.where,
+            k=draft.k,
+            rank=material.rank,
+            tf=material.count(draft.term) if draft.term else None,
+            filler=material.filler,
+            prefer=axiom.prefers,
+            aligned=axiom.aligned,
+            slot={side: shown.spans(side) for side in ("baseline", "perturbed")},
+            contents={"baseline": list(plain.baseline), "perturbed": list(plain.perturbed)},
+        )
+
+    def _shorten(self, query: str, text: str, share: float) -> str:
+        """The first words of a text, as many as fill a share of what every ranker has room for."""
+        for ranker in self.neural:
+            around = len(ranker.document_tokens(query, ""))
+            room = int((ranker.max_length - around) * share) - 2
+            text = next(ranker.pieces.windows(text, max(1, room)))
+        return text
+
+
+def _unpadded(cut: Slotted, plain: Slotted) -> Slotted:
+    """The cut segments with the contents as they were before fillers were added."""
+    kept = len(cut.baseline)
+    return Slotted(cut.segments, plain.baseline[:kept], plain.perturbed[:kept])
+
+
+def _mask_token(ranker: NeuralRanker) -> str | None:
+    known = ("[MASK]", "<mask>")
+    return next((token for token in known if ranker.pieces.tokenizer.token_to_id(token) is not None), None)

@@ -1,0 +1,34 @@
+"""TDC: of two query terms, the rarer one counts for more.
+
+Let q = {w1, w2} and |D1| = |D2|. If c(w1, D1) + c(w2, D1) = c(w1, D2) + c(w2, D2), idf(w1) > idf(w2) and
+c(w1, D1) > c(w1, D2), then f(D1, q) > f(D2, q).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whyrank.axioms.axiom import Axiom, Draft, Material, Skip, appended
+
+
+class TDC(Axiom):
+    """Two query words that stand in the document equally often: the commoner against the rarer, after it."""
+
+    name = "TDC"
+    variants = ("append",)
+    citation = "Fang, Tao & Zhai 2004, A Formal Study of Information Retrieval Heuristics"
+    #: How far apart two IDF values must be to count as different.
+    gap = 1.0
+
+    def drafts(self, material: Material) -> Iterator[Draft]:
+        m = material
+        pairs = [
+            (rare, common)
+            for i, rare in enumerate(m.terms)
+            for common in m.terms[i + 1 :]
+            if m.count(rare) == m.count(common) and m.idf(rare) - m.idf(common) >= self.gap
+        ]
+        if not pairs:
+            raise Skip("no two query words of different IDF stand in the text equally often")
+        rare, common = m.random.choice(pairs)
+        yield Draft(appended(m.text, [common], [rare]), rare, "end")

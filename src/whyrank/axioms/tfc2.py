@@ -1,0 +1,67 @@
+"""TFC2: each further occurrence of a query term adds less.
+
+Let q = {w}, |D1| = |D2| = |D3| and c(w, D1) > 0. If c(w, D2) - c(w, D1) = 1 and c(w, D3) - c(w, D2) = 1, then
+f(D2, q) - f(D1, q) > f(D3, q) - f(D2, q).
+
+A pair shows one step or the sum of steps; the axiom is about the curve over k. Each pair by itself should still
+score higher on its perturbed side (TFC1), and the share that does not is the violation rate over k.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from whyrank.axioms.axiom import Axiom, Draft, Material, Skip, appended
+from whyrank.text.alignment import Slotted
+from whyrank.text.sentences import sentence_spans
+
+PRONOUNS = r"(?:It|They|He|She)"
+#: What tells that the words before are a subject, and not part of one: `the tap is`, not `the tap water`.
+VERB = (
+    r"(?:is|are|was|were|has|have|had|can|could|will|would|may|might|should|must|does|do|did|\w+[^s\W]s|\w+ed)\b"
+)
+
+
+class TFC2(Axiom):
+    """Variants: k against 0 occurrences (cumulative), k + 1 against k (marginal), both in as many slots for all k,
+    filled up with fillers; sentences whose subject goes from pronoun to term, k of them (restore)."""
+
+    name = "TFC2"
+    variants = ("cumulative", "marginal", "restore")
+    citation = "Fang, Tao & Zhai 2004, A Formal Study of Information Retrieval Heuristics"
+
+    def __init__(self, variant: str | None = None, most: int = 10, slots: int | None = None) -> None:
+        """`most` is the largest k; `slots` how many places there are (50 in the papers, here just enough)."""
+        super().__init__(variant)
+        self.most = most
+        self.slots = slots or most + 1
+
+    def drafts(self, material: Material) -> Iterator[Draft]:
+        if self.variant == "restore":
+            yield from self._restored(material)
+            return
+        for k in range(1, self.most + 1):
+            baseline = 0 if self.variant == "cumulative" else k
+            perturbed = k if self.variant == "cumulative" else k + 1
+            contents = [[material.term] * n + [material.filler] * (self.slots - n) for n in (baseline, perturbed)]
+            yield Draft(appended(material.text, *contents), material.term, "end", k)
+
+    def _restored(self, m: Material) -> Iterator[Draft]:
+        """By rule: a sentence that begins with a pronoun, or with the term, has a subject that can be either."""
+        subject = re.compile(
+            rf"(?:{PRONOUNS}(?=\s)|(?:The |A |An )?{re.escape(m.term)}(?=\s{VERB}))", re.IGNORECASE
+        )
+        places = [match.span() for start, _ in sentence_spans(m.text) if (match := subject.match(m.text, start))]
+        if not places:
+            raise Skip("no sentence has a pronoun or the term as its subject")
+        ends = [0, *(end for _, end in places)]
+        starts = [*(start for start, _ in places), len(m.text)]
+        segments = tuple(m.text[a:b] for a, b in zip(ends, starts, strict=True))
+        pronouns = [self._pronoun(m.text[start:end]) for start, end in places]
+        for k in range(1, min(len(places), 5) + 1):
+            restored = [m.term.capitalize()] * k + pronouns[k:]
+            yield Draft(Slotted(segments, tuple(pronouns), tuple(restored)), m.term, "subject", k)
+
+    def _pronoun(self, subject: str) -> str:
+        return subject if re.fullmatch(PRONOUNS, subject, re.IGNORECASE) else "It"

@@ -1,0 +1,122 @@
+"""`whyrank audit`: does it behave?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from whyrank.cli.console import console, progress_bar, say, suggest
+from whyrank.cli.pairs import choose, pair_options
+
+if TYPE_CHECKING:
+    from whyrank.axioms.audit import Audit
+
+
+def audit(
+    ranker: Annotated[
+        list[str], typer.Option(help="A folder, hub id or short name; again for more, side by side.")
+    ],
+    collection: Annotated[str, typer.Option(help="A folder, a built-in name or an ir_datasets id.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The run folder to write.")],
+    axioms: Annotated[str, typer.Option(help="all, or TFC1,TFC2:marginal,LNC1:*, ...")] = "all",
+    pairs: Annotated[Path | None, typer.Option(help="Audit on this pairs file instead.")] = None,
+    n: Annotated[int, typer.Option("-n", min=1, help="Documents an axiom.")] = 100,
+    seed: Annotated[int, typer.Option(help="Seed of the choice of documents and of the bootstrap.")] = 0,
+    delta: Annotated[float | None, typer.Option(min=0, help="Differences up to this are neutral.")] = None,
+    run: Annotated[Path | None, typer.Option(help="The run to take documents from; default: BM25's.")] = None,
+    term: Annotated[str, typer.Option(help="idf, random, effect (asks the first ranker) or document.")] = "idf",
+    filler: Annotated[str, typer.Option(help="a, mask, random or frequency.")] = "a",
+    top: Annotated[int, typer.Option(min=1, help="How many of each query's documents to choose from.")] = 100,
+    ranks: Annotated[str | None, typer.Option(help="Bands of ranks instead: 1-10,91-100.")] = None,
+    having: Annotated[str | None, typer.Option(help="Only documents with 'term' or 'no-term'.")] = None,
+    synonyms: Annotated[Path | None, typer.Option(help="Your synonyms: term, tab, words with commas.")] = None,
+    wordnet: Annotated[bool, typer.Option(help="Take synonyms from WordNet, too (fetched once).")] = True,
+) -> None:
+    """Check rankers against IR axioms on minimal pairs, with intervals, curves and the worst violations."""
+    say(f"auditing {', '.join(ranker)} on {pairs or collection}")
+    from whyrank.axioms.api import make_pairs
+    from whyrank.axioms.audit import audit_pairs
+    from whyrank.axioms.axiom import parse_axioms
+    from whyrank.axioms.pair import read_pairs
+    from whyrank.axioms.pool import Pool
+    from whyrank.collections.catalogue import open_collection
+    from whyrank.rankers.load import load
+    from whyrank.rankers.shards import forget_shards
+    from whyrank.reports.audit import write_audit
+    from whyrank.reports.manifest import RunFolder
+
+    chosen = parse_axioms(axioms)
+    choices, options = choose(n, seed, term, filler, top, ranks, having), pair_options(run, synonyms, wordnet)
+    own = read_pairs(pairs) if pairs else None
+    opened = open_collection(collection)
+    rankers = [load(name, collection=opened) for name in dict.fromkeys(ranker)]
+    for one in rankers:
+        say(f"{one.name}: {one.source}")
+    inputs: dict[str, Any] = {
+        "rankers": {one.name: one.fingerprint() for one in rankers},
+        "collection": opened.fingerprint(),
+        "pairs": _fingerprint(own),
+        "axioms": [] if own else [str(axiom) for axiom in chosen],
+        "choices": vars(choices),
+        "run": str(run) if run else None,
+        "synonyms": str(synonyms) if synonyms else None,
+        "wordnet": wordnet,
+        "delta": delta,
+    }
+    folder = RunFolder.claim(out, "audit", inputs)
+    pool, dropped = Pool(opened, options.run, choices.top), {}
+    if own is None:
+        with progress_bar("making pairs", n * len(chosen), "documents") as advance:
+            made = make_pairs(chosen, opened, rankers, choices, options, pool=pool, progress=advance)
+        own, dropped = made.pairs, made.drop_counts()
+    shards = out / f".shards-{folder.key}"
+    with progress_bar("scoring", 2 * len(own) * len(rankers), "inputs") as advance:
+        result = audit_pairs(
+            rankers, own, idf=pool.idf, delta=delta, seed=seed, dropped=dropped, shards=shards, progress=advance
+        )
+    manifest = folder.record(pairs=len(own), inputs_scored={one.ranker: one.inputs for one in result.scored})
+    folder.begin()
+    paths = write_audit(result, out, manifest)
+    folder.save(manifest)
+    forget_shards(shards)
+    show(result)
+    for scored in result.scored:
+        if scored.dropped:
+            told = ", ".join(f"{count} {reason}" for reason, count in scored.dropped.items())
+            say(f"{scored.ranker}: pairs left out: {told}")
+    say(f"wrote {', '.join(path.name for path in paths)} to {out}")
+    suggest(f"open {out / 'report.html'} in a browser")
+
+
+def show(result: Audit) -> None:
+    """A row an axiom, a column a ranker: the share that holds, and that violates, on stdout."""
+    from rich.table import Table
+
+    rankers = [one.ranker for one in result.scored]
+    found = {(summary.axiom, summary.ranker): summary for summary in result.summaries}
+    table = Table(title="pairs that hold / violate; * significant at 0.05 (Holm)", title_justify="left")
+    table.add_column("axiom")
+    table.add_column("pairs", justify="right")
+    for ranker in rankers:
+        table.add_column(ranker, justify="right")
+    for axiom in dict.fromkeys(summary.axiom for summary in result.summaries):
+        cells, sizes = [], []
+        for ranker in rankers:
+            summary = found.get((axiom, ranker))
+            star = "*" if summary and summary.p_adjusted < 0.05 else " "
+            cells.append(
+                f"{summary.shares['holds']:.0%} / {summary.shares['violates']:.0%}{star}" if summary else "–"
+            )
+            sizes.append(summary.n if summary else 0)
+        table.add_row(axiom, str(max(sizes)), *cells)
+    console().print(table)
+
+
+def _fingerprint(pairs: list[Any] | None) -> str | None:
+    import hashlib
+
+    if pairs is None:
+        return None
+    return hashlib.sha256("\n".join(pair.to_json() for pair in pairs).encode()).hexdigest()

@@ -1,0 +1,89 @@
+"""`whyrank pairs`: minimal pairs out of a collection."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from whyrank.cli.console import progress_bar, say, suggest
+from whyrank.errors import UserError
+
+if TYPE_CHECKING:
+    from whyrank.axioms.api import PairOptions
+    from whyrank.axioms.make import Choices
+
+
+def pairs(
+    axiom: Annotated[str, typer.Option(help="TFC1, TFC1:prepend, TFC2:*, several with commas, or all.")],
+    collection: Annotated[str, typer.Option(help="A folder, a built-in name or an ir_datasets id.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The pairs file to write (JSON lines).")],
+    ranker: Annotated[list[str] | None, typer.Option(help="Align for this ranker; again for more.")] = None,
+    n: Annotated[int, typer.Option("-n", min=1, help="Documents an axiom; TFC2 makes a pair for each k.")] = 100,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 0,
+    run: Annotated[Path | None, typer.Option(help="The run to take documents from; default: BM25's.")] = None,
+    term: Annotated[str, typer.Option(help="idf, random, effect (asks the ranker) or document.")] = "idf",
+    filler: Annotated[str, typer.Option(help="a, mask, random or frequency.")] = "a",
+    top: Annotated[int, typer.Option(min=1, help="How many of each query's documents to choose from.")] = 100,
+    ranks: Annotated[str | None, typer.Option(help="Bands of ranks instead: 1-10,91-100.")] = None,
+    having: Annotated[str | None, typer.Option(help="Only documents with 'term' or 'no-term'.")] = None,
+    synonyms: Annotated[Path | None, typer.Option(help="Your synonyms: term, tab, words with commas.")] = None,
+    wordnet: Annotated[bool, typer.Option(help="Take synonyms from WordNet, too (fetched once).")] = True,
+) -> None:
+    """Make minimal pairs for IR axioms, token-aligned for the rankers that will read them."""
+    say(f"making pairs for {axiom} from {collection}")
+    from whyrank.axioms.api import make_pairs
+    from whyrank.axioms.axiom import parse_axioms
+    from whyrank.axioms.pair import write_pairs
+    from whyrank.collections.catalogue import open_collection
+    from whyrank.rankers.load import load
+
+    chosen = parse_axioms(axiom)
+    choices, options = choose(n, seed, term, filler, top, ranks, having), pair_options(run, synonyms, wordnet)
+    opened = open_collection(collection)
+    rankers = [load(name, collection=opened) for name in ranker or ()]
+    with progress_bar("documents", n * len(chosen), "documents") as advance:
+        made = make_pairs(chosen, opened, rankers, choices, options, progress=advance)
+    write_pairs(out, made.pairs)
+    drops = out.with_name(f"{out.name.removesuffix('.jsonl')}.dropped.json")
+    from whyrank.store.atomic import write_text
+
+    write_text(drops, json.dumps({"pairs": len(made.pairs), "dropped": made.drop_counts()}, indent=2) + "\n")
+    say(f"wrote {len(made.pairs)} pairs to {out}, and what was dropped and why to {drops}")
+    name = (ranker or ["bi-minilm-l6"])[0]
+    suggest(f"whyrank audit --ranker {name} --collection {collection} --pairs {out} -o runs/audit")
+
+
+def choose(n: int, seed: int, term: str, filler: str, top: int, ranks: str | None, having: str | None) -> Choices:
+    """The choices that the options make."""
+    from whyrank.axioms.make import Choices
+
+    bands = parse_ranks(ranks)
+    return Choices(n, seed, term, filler, max([top, *(last for _, last in bands)]), bands, having)
+
+
+def pair_options(run: Path | None, synonyms: Path | None, wordnet: bool) -> PairOptions:
+    """Where pairs come from, by the options."""
+    from whyrank.axioms.api import PairOptions
+    from whyrank.cli.rank import RUN_FILE
+    from whyrank.collections.formats import read_run
+
+    given = read_run(run / RUN_FILE if run.is_dir() else run) if run else None
+    return PairOptions(given, synonyms, wordnet)
+
+
+def parse_ranks(text: str | None) -> tuple[tuple[int, int], ...]:
+    """`1-10,91-100` -> ((1, 10), (91, 100))."""
+    bands = []
+    for part in (text or "").split(",") if text else ():
+        first, dash, last = part.strip().partition("-")
+        if (
+            not (first.isdigit() and (last.isdigit() or not dash))
+            or int(first) < 1
+            or int(last or first) < int(first)
+        ):
+            raise UserError(f"'{part}' is no band of ranks", todo="write for example --ranks 1-10,91-100")
+        bands.append((int(first), int(last or first)))
+    return tuple(bands)

