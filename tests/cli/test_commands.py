@@ -11,22 +11,7 @@ import pandas as pd
 import pytest
 
 from tests.checkpoints import save
-
-
-def whyrank(*arguments, cwd=None, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "whyrank", *map(str, arguments)],
-        capture_output=True, text=True, cwd=cwd, env={**os.environ, **environment}, timeout=300,
-    )  # fmt: skip
-
-
-def one_line(done):
-    """The complaint of a command that refused its input."""
-    assert done.returncode == 2, done.stderr
-    complaints = [line for line in done.stderr.splitlines() if line.startswith("whyrank: ")]
-    assert len(complaints) == 1
-    assert "Traceback" not in done.stderr
-    return complaints[0]
+from tests.cli.run import one_line, whyrank
 
 
 @pytest.fixture

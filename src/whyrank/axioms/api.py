@@ -13,7 +13,6 @@ from whyrank.axioms.make import Choices, Made, PairMaker
 from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.pool import Pool
 from whyrank.axioms.realise import fitted
-from whyrank.axioms.terms import content_words
 from whyrank.collections.catalogue import open_collection
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Run
@@ -124,7 +123,7 @@ def strongest_terms(pool: Pool, rankers: Sequence[Ranker], choices: Choices) -> 
     tried: list[tuple[str, str, Pair, Pair]] = []
     for qid, rows in pool.run.items():
         query = pool.queries[qid]
-        for word in content_words(query, pool.idf):
+        for word in pool.terms(qid):
             for row in [row for row in rows if choices.takes(row)][:TRIED]:
                 slotted = appended(pool.texts[row.docno], [filler], [word])
                 try:

@@ -108,13 +108,19 @@ class Audit:
             "axioms": [
                 {
                     **summary.to_json(),
-                    "worst": [_worst(row) for row in self.worst(summary.ranker, summary.axiom)],
+                    "worst": [self._worst(row) for row in self.worst(summary.ranker, summary.axiom)],
                 }
                 for summary in self.summaries
             ],
             "neutral": f"|difference| up to delta; default: {NEUTRAL_SHARE:.0%} of the deviation of its scores",
             "seed": self.seed,
         }
+
+    def _worst(self, row: Row) -> dict[str, Any]:
+        pair = self.pairs[row.pair]
+        texts = {"baseline_text": pair.baseline, "perturbed_text": pair.perturbed}
+        scores = {"baseline": row.baseline, "perturbed": row.perturbed, "difference": row.difference}
+        return {"pair": row.pair, "query": pair.query, **scores, **texts}
 
 
 def audit_pairs(
@@ -195,7 +201,3 @@ def _row(
         gain=gain,
         outcome="neutral" if abs(gain) <= delta else "holds" if gain > 0 else "violates",
     )
-
-
-def _worst(row: Row) -> dict[str, Any]:
-    return {"pair": row.pair, "difference": row.difference, "baseline": row.baseline, "perturbed": row.perturbed}

@@ -12,9 +12,9 @@ from whyrank.axioms.axiom import Axiom, Draft, Material, Skip
 from whyrank.axioms.fillers import Fillers
 from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.pool import Pool
-from whyrank.axioms.realise import fitted
+from whyrank.axioms.realise import check_slots, fitted
 from whyrank.axioms.synonyms import InputEmbeddings, synonym_chooser
-from whyrank.axioms.terms import TERM_POLICIES, content_words, document_term, random_term
+from whyrank.axioms.terms import TERM_POLICIES, document_term, random_term
 from whyrank.collections.records import Retrieved
 from whyrank.errors import UserError
 from whyrank.rankers.neural import NeuralRanker
@@ -125,7 +125,7 @@ class PairMaker:
         """What an axiom gets for one document; Skip where the choices rule the document out."""
         query, text = self.pool.queries[row.qid], self.pool.texts[row.docno]
         generator = random.Random(f"{self.choices.seed}|{axiom}|{row.qid}|{row.docno}")
-        terms = content_words(query, self.pool.idf)
+        terms = self.pool.terms(row.qid)
         term = self._term(row.qid, terms, text)
         present = term in words(text)
         if self.choices.having and present != (self.choices.having == "term"):
@@ -159,6 +159,7 @@ class PairMaker:
         plain, shown = draft.slotted, draft.slotted
         for ranker in self.neural:
             cut = fitted(material.query, plain, material.filler, axiom.aligned, ranker)
+            check_slots(axiom.name, axiom.variant, plain, cut)
             plain = _unpadded(cut, plain)
         if self.neural:
             shown = fitted(material.query, plain, material.filler, axiom.aligned, self.neural[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from functools import cached_property
 
+from whyrank.axioms.terms import content_words
 from whyrank.collections.bm25 import BM25Index, first_stage
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Run
@@ -30,6 +31,11 @@ class Pool:
         """BM25's IDF of a word's stem in this collection, so that BM25 and the axioms speak of the same."""
         stems = self._stem(word)
         return max((self.index.idf(stem) for stem in stems), default=0.0)
+
+    def terms(self, qid: str) -> tuple[str, ...]:
+        """The words of a query that can be selected, the rarest first."""
+        known = lambda word: any(self.index.df(stem) for stem in self._stem(word))  # noqa: E731
+        return content_words(self.queries[qid], self.idf, known)
 
     @cached_property
     def frequencies(self) -> dict[str, int]:

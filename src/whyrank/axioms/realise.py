@@ -27,7 +27,10 @@ def realise(pair: MinimalPair, ranker: Ranker) -> Realised:
 
 def slotted_for(pair: MinimalPair, ranker: Ranker) -> Slotted:
     """The pair with its fillers and its cut for this ranker. BM25 counts words, which are aligned as they are."""
-    return fitted(pair.query, pair.slotted, pair.filler, pair.aligned, ranker)
+    whole = pair.slotted
+    cut = fitted(pair.query, whole, pair.filler, pair.aligned, ranker)
+    check_slots(pair.axiom, pair.variant, whole, cut)
+    return cut
 
 
 def fitted(query: str, slotted: Slotted, filler: str, aligned: bool, ranker: Ranker) -> Slotted:
@@ -38,6 +41,12 @@ def fitted(query: str, slotted: Slotted, filler: str, aligned: bool, ranker: Ran
     if aligned:
         return align(slotted, filler, tokenize, ranker.max_length)
     return fit(slotted, tokenize, ranker.max_length)
+
+
+def check_slots(axiom: str | None, variant: str | None, whole: Slotted, cut: Slotted) -> None:
+    """Raises when the cut took part of the change: only TFC1's replacements mean the same with fewer of them."""
+    if len(cut.baseline) < len(whole.baseline) and (axiom, variant) != ("TFC1", "replace"):
+        raise CannotAlign("part of the change lies beyond the model's length")
 
 
 def token_categories(pair: MinimalPair, ranker: NeuralRanker) -> list[str]:

@@ -28,9 +28,10 @@ class InputEmbeddings:
         return float(normalize(vectors[0], dim=0) @ normalize(vectors[1], dim=0))
 
     def neighbours(self, word: str, most: int = CANDIDATES) -> list[str]:
-        """The whole words of the vocabulary nearest to a word."""
+        """The whole words of the vocabulary nearest to a word; none for a word of several pieces, whose mean is
+        nearest to fragments."""
         vector = self._vector(word)
-        if vector is None:
+        if vector is None or len(self.tokenizer.encode(f" {word}", add_special_tokens=False).ids) > 1:
             return []
         names, matrix = self._vocabulary
         order = torch.topk(matrix @ normalize(vector, dim=0), min(most + 1, len(names))).indices

@@ -6,6 +6,7 @@ Candidates come from a user's file, which wins, from WordNet, and from the ranke
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import takewhile
 from pathlib import Path
 
 from whyrank.store.lines import read_lines
@@ -57,6 +58,7 @@ def choose_synonym(
 
 
 def _is_form(word: str, term: str) -> bool:
-    """Whether one is the other with something added: dripping and drip, house and houses."""
+    """Whether one is the other with something added, or both share their stem: drip, dripping; communism, -ist."""
     short, long = sorted((word.lower(), term.lower()), key=len)
-    return len(short) >= 3 and long.startswith(short)
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(short, long, strict=False)))
+    return (len(short) >= 3 and shared == len(short)) or (shared >= 5 and shared >= 0.75 * len(short))

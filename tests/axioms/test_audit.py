@@ -1,0 +1,213 @@
+"""Audit: outcomes and statistics against scipy and by hand; BM25 must hold what theory says it holds."""
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from whyrank.axioms.api import audit
+from whyrank.axioms.audit import audit_pairs, score_pairs
+from whyrank.axioms.make import Choices
+from whyrank.axioms.pair import MinimalPair
+from whyrank.axioms.summary import summarise
+from whyrank.collections.collection import Collection
+from whyrank.collections.demo import open_demo
+from whyrank.errors import UserError
+from whyrank.evaluation.bootstrap import clustered_intervals, clustered_means
+from whyrank.evaluation.curves import fit_curves
+from whyrank.rankers.load import load
+from whyrank.rankers.ranker import Ranker, Scores, Source
+
+
+class Table(Ranker):
+    """Scores by a table of texts, and counts what it is asked."""
+
+    kind, name, source = "test", "table", Source("a test", "exact")
+
+    def __init__(self, table):
+        self.table, self.asked = table, []
+
+    def fingerprint(self):
+        return "table"
+
+    def scores(self, pairs, progress=None):
+        self.asked += pairs
+        return Scores(np.array([self.table[text] for _, text in pairs], dtype=float), 0)
+
+
+def pair(number, baseline, perturbed, **more):
+    return MinimalPair(
+        f"p{number}",
+        "q",
+        baseline,
+        perturbed,
+        **{"axiom": "TFC1", "variant": "append", "qid": f"q{number % 3}", **more},
+    )
+
+
+TEXTS = {"a": 1.0, "b": 3.0, "c": 0.5, "d": 1.005, "e": 2.0}
+
+
+def test_outcomes_and_the_neutral_band():
+    pairs = [pair(0, "a", "b"), pair(1, "a", "c"), pair(2, "a", "d"), pair(3, "a", "c", prefer="baseline")]
+    scored = score_pairs(Table(TEXTS), pairs)
+    assert [row.outcome for row in scored.rows] == ["holds", "violates", "neutral", "holds"]
+    assert scored.delta == pytest.approx(0.01 * statistics.pstdev([1.0, 3.0, 0.5, 1.005]))
+    assert [row.difference for row in scored.rows] == pytest.approx([2.0, -0.5, 0.005, -0.5])
+    strict = score_pairs(Table(TEXTS), pairs, delta=0.0)
+    assert strict.rows[2].outcome == "holds"
+
+
+def test_each_distinct_input_is_scored_once():
+    ranker = Table(TEXTS)
+    pairs = [pair(i, "a", side) for i, side in enumerate("bcde")]
+    scored = score_pairs(ranker, pairs)
+    assert sorted(text for _, text in ranker.asked) == ["a", "b", "c", "d", "e"]
+    assert scored.inputs == 5
+
+
+def test_summaries_by_hand_and_by_scipy():
+    pairs = [pair(i, "a", side) for i, side in enumerate("bcbebc")]
+    rows = score_pairs(Table(TEXTS), pairs).rows
+    (summary,) = summarise(rows)
+    assert summary.n == 6
+    assert summary.queries == 3
+    assert summary.shares == {"holds": 4 / 6, "neutral": 0.0, "violates": 2 / 6}
+    differences = [2.0, -0.5, 2.0, 1.0, 2.0, -0.5]
+    assert summary.mean == pytest.approx(np.mean(differences))
+    assert summary.median == pytest.approx(np.median(differences))
+    by_query = [np.mean([2.0, 1.0]), np.mean([-0.5, 2.0]), np.mean([2.0, -0.5])]
+    assert summary.p == pytest.approx(stats.ttest_1samp(by_query, 0).pvalue)
+
+
+def test_p_values_are_adjusted_over_the_whole_table():
+    pairs = [pair(i, "a", side) for i, side in enumerate("bbeb")]
+    pairs += [pair(i + 10, "a", side, axiom="TDC") for i, side in enumerate("dcdd")]
+    found = audit_pairs([Table(TEXTS)], pairs).summaries
+    smaller, larger = sorted(found, key=lambda summary: summary.p)
+    assert smaller.p_adjusted == pytest.approx(min(1, 2 * smaller.p))
+    assert larger.p_adjusted == pytest.approx(min(1, max(2 * smaller.p, larger.p)))
+
+
+def test_why_pairs_violate_is_cliffs_delta_and_mann_whitney():
+    table = {**{f"v{i}": 0.0 for i in range(8)}, **{f"h{i}": 5.0 for i in range(9)}, "a": 1.0}
+    pairs = [pair(i, "a", f"v{i}", rank=50 + i) for i in range(8)]
+    pairs += [pair(20 + i, "a", f"h{i}", rank=1 + 7 * i) for i in range(9)]
+    (summary,) = summarise(score_pairs(Table(table), pairs).rows)
+    (contrast,) = summary.why
+    violating, adhering = [50.0 + i for i in range(8)], [1.0 + 7 * i for i in range(9)]
+    wins = sum((v > h) - (v < h) for v in violating for h in adhering)
+    assert contrast.feature == "rank"
+    assert contrast.cliffs_delta == pytest.approx(wins / 72)
+    assert contrast.p == pytest.approx(stats.mannwhitneyu(violating, adhering).pvalue)
+    assert contrast.violating == statistics.median(violating)
+
+
+def test_the_curve_over_k_and_the_share_of_steps_that_flatten():
+    table = {"0": 0.0, **{f"d{d}k{k}": (2 + d) * (1 + math.log(k)) for d in range(3) for k in range(1, 7)}}
+    cumulative = [
+        pair(10 * d + k, "0", f"d{d}k{k}", axiom="TFC2", variant="cumulative", k=k, qid=f"q{d}", docid=f"d{d}")
+        for d in range(3)
+        for k in range(1, 7)
+    ]
+    (summary,) = summarise(score_pairs(Table(table), cumulative).rows)
+    assert [point.difference for point in summary.curve] == pytest.approx(
+        [3 * (1 + math.log(k)) for k in range(1, 7)]
+    )
+    assert all(point.n == 3 for point in summary.curve)
+    assert summary.fits[0].curve == "log"
+    steps = [("d0k1", "d0k2", 1), ("d0k2", "d0k3", 2), ("d0k3", "d0k4", 3)]
+    marginal = [pair(k, a, b, axiom="TFC2", variant="marginal", k=k, qid="q", docid="d") for a, b, k in steps] + [
+        pair(9, "d0k1", "d2k6", axiom="TFC2", variant="marginal", k=4, qid="q", docid="d")
+    ]
+    (summary,) = summarise(score_pairs(Table(table), marginal).rows)
+    assert summary.concave == pytest.approx(2 / 3)
+
+
+def test_fits_agree_with_least_squares_and_their_aicc():
+    ks, values = list(range(1, 11)), [math.sqrt(k) + 0.01 * (-1) ** k for k in range(1, 11)]
+    fits = {fit.curve: fit for fit in fit_curves(ks, values)}
+    for curve, shape in (("log", np.log), ("sqrt", np.sqrt), ("linear", np.asarray)):
+        line = stats.linregress(shape(np.array(ks, dtype=float)), values)
+        assert (fits[curve].a, fits[curve].b) == pytest.approx((line.slope, line.intercept))
+        assert fits[curve].r2 == pytest.approx(line.rvalue**2)
+        rest = sum((fits[curve].at(k) - y) ** 2 for k, y in zip(ks, values, strict=True))
+        assert fits[curve].aicc == pytest.approx(10 * math.log(rest / 10) + 6 + 24 / 6)
+    assert fit_curves(ks, values)[0].curve == "sqrt"
+    assert math.isnan(fit_curves([1, 2, 3], [1, 2, 3])[0].aicc)
+
+
+def test_bootstrap_draws_whole_clusters_and_weighs_rows_not_clusters():
+    values = np.array([[1.0], [1.0], [1.0], [4.0]])
+    means = clustered_means(values, ["a", "a", "a", "b"], draws=4000)
+    assert set(np.round(means[:, 0], 6)) == {1.0, 1.75, 4.0}
+    assert np.mean(means[:, 0] == 1.75) == pytest.approx(0.5, abs=0.05)
+    alone = np.random.default_rng(0).normal(size=(200, 1))
+    (interval,) = clustered_intervals(alone, [str(i) for i in range(200)], draws=4000)
+    theirs = stats.bootstrap(
+        (alone[:, 0],), np.mean, method="percentile", n_resamples=4000, rng=1
+    ).confidence_interval
+    assert interval == pytest.approx((theirs.low, theirs.high), abs=0.02)
+
+
+@pytest.fixture(scope="module")
+def bm25_audit():
+    axioms = ["TFC1:append", "TFC1:prepend", "TFC1:middle", "TFC1:replace", "TFC2:cumulative", "TFC2:marginal"]
+    return audit("bm25", open_demo(), [*axioms, "TDC", "LNC1", "LNC2", "TP"], choices=Choices(n=40), delta=1e-9)
+
+
+@pytest.mark.parametrize(
+    "axiom",
+    [
+        "TFC1:append",
+        "TFC1:prepend",
+        "TFC1:middle",
+        "TFC1:replace",
+        "TFC2:cumulative",
+        "TFC2:marginal",
+        "TDC:append",
+    ],
+)
+def test_bm25_holds_what_theory_says_strictly(bm25_audit, axiom):
+    (summary,) = [summary for summary in bm25_audit.summaries if summary.axiom == axiom]
+    assert summary.shares["holds"] == 1.0
+
+
+def test_bm25_never_violates_lnc1_and_lnc2_and_does_not_see_proximity(bm25_audit):
+    found = {summary.axiom: summary for summary in bm25_audit.summaries}
+    assert found["LNC1:sentences"].shares["violates"] == 0
+    assert found["LNC2:double"].shares["violates"] == 0
+    assert found["TP:append"].shares["neutral"] == 1
+    assert found["TFC2:marginal"].concave == 1.0, "BM25's gain falls with every further occurrence"
+
+
+def test_the_api_gives_a_data_frame_and_takes_several_rankers(real):
+    result = audit([real("bi-minilm-l6"), "bm25"], "demo", ["TFC1"], choices=Choices(n=8))
+    frame = result.to_pandas()
+    assert set(frame["ranker"]) == {"bi-minilm-l6", "bm25"}
+    assert len(frame) == 16
+    assert {"pair", "axiom", "variant", "baseline", "perturbed", "difference", "outcome", "idf", "length"} <= set(
+        frame
+    )
+    assert frame["idf"].gt(0).all()
+
+
+def test_pairs_that_do_not_fit_a_ranker_are_counted_and_none_left_is_an_error(real):
+    ranker = real("bi-minilm-l3")
+    long = "cat " * 400
+    pairs = [
+        MinimalPair("1", "q", "a cat", "the cat"),
+        MinimalPair("2", "q", f"{long}a dog", f"{long}the dog and cat", aligned=True),
+    ]
+    scored = score_pairs(ranker, pairs)
+    assert len(scored.rows) + sum(scored.dropped.values()) == 2
+    with pytest.raises(UserError, match="no pair"):
+        audit_pairs([ranker], [])
+
+
+def test_idf_is_the_collections_own():
+    collection = Collection.from_records("t", {"a": "cat dog", "b": "cat", "c": "cat bird"}, {"1": "cat bird"})
+    result = audit(load("bm25", collection=collection), collection, ["TFC1"], choices=Choices(n=2))
+    assert result.rows[0].idf == pytest.approx(math.log(1 + (3 - 1 + 0.5) / (1 + 0.5)))
