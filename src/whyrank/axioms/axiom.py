@@ -64,6 +64,15 @@ class Material:
         """How often a word stands in the document."""
         return words(self.text).count(word)
 
+    def rarer_and_commoner(self, gap: float = 1.0) -> list[tuple[str, str]]:
+        """Pairs of query words whose IDF values are at least `gap` apart, the rarer one first."""
+        return [
+            (a, b)
+            for i, a in enumerate(self.terms)
+            for b in self.terms[i + 1 :]
+            if self.idf(a) - self.idf(b) >= gap
+        ]
+
 
 @dataclass(frozen=True)
 class Draft:

@@ -19,27 +19,19 @@ class MTDC(Axiom):
     name = "M-TDC"
     variants = ("swap",)
     citation = "Shi, Wen, Yu, Song & Ma 2005, Gravitation-Based Model for Information Retrieval"
-    gap = 1.0
 
     def drafts(self, material: Material) -> Iterator[Draft]:
         m = material
-        pairs = [
-            (rare, common)
-            for i, rare in enumerate(m.terms)
-            for common in m.terms[i + 1 :]
-            if m.count(rare) != m.count(common) and m.idf(rare) - m.idf(common) >= self.gap
-        ]
+        pairs = [pair for pair in m.rarer_and_commoner() if m.count(pair[0]) != m.count(pair[1])]
         if not pairs:
             raise Skip("no two query words of different IDF stand in the text unequally often")
         rare, common = m.random.choice(pairs)
         places = [(word, start, end) for word, start, end in word_spans(m.text) if word in (rare, common)]
-        ends = [0, *(end for _, _, end in places)]
-        starts = [*(start for _, start, _ in places), len(m.text)]
-        segments = tuple(m.text[a:b] for a, b in zip(ends, starts, strict=True))
+        spans = [(start, end) for _, start, end in places]
         original = tuple(m.text[start:end] for _, start, end in places)
         swapped = tuple(_as_written(common if word == rare else rare, m.text[a:b]) for word, a, b in places)
         sides = (swapped, original) if m.count(rare) > m.count(common) else (original, swapped)
-        yield Draft(Slotted(segments, *sides), rare, f"{len(places)} places")
+        yield Draft(Slotted.at(m.text, spans, *sides), rare, f"{len(places)} places")
 
 
 def _as_written(word: str, model: str) -> str:

@@ -17,17 +17,10 @@ class TDC(Axiom):
     name = "TDC"
     variants = ("append",)
     citation = "Fang, Tao & Zhai 2004, A Formal Study of Information Retrieval Heuristics"
-    #: How far apart two IDF values must be to count as different.
-    gap = 1.0
 
     def drafts(self, material: Material) -> Iterator[Draft]:
         m = material
-        pairs = [
-            (rare, common)
-            for i, rare in enumerate(m.terms)
-            for common in m.terms[i + 1 :]
-            if m.count(rare) == m.count(common) and m.idf(rare) - m.idf(common) >= self.gap
-        ]
+        pairs = [pair for pair in m.rarer_and_commoner() if m.count(pair[0]) == m.count(pair[1])]
         if not pairs:
             raise Skip("no two query words of different IDF stand in the text equally often")
         rare, common = m.random.choice(pairs)

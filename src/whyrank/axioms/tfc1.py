@@ -54,11 +54,8 @@ class TFC1(Axiom):
         places = [(start, end) for word, start, end in word_spans(m.text) if word == m.term]
         if not places:
             raise Skip("the term is not in the text")
-        ends = [0, *(end for _, end in places)]
-        starts = [*(start for start, _ in places), len(m.text)]
-        segments = tuple(m.text[a:b] for a, b in zip(ends, starts, strict=True))
-        originals = tuple(m.text[start:end] for start, end in places)
-        return Slotted(segments, (m.filler,) * len(places), originals), f"{len(places)} places"
+        originals = [m.text[start:end] for start, end in places]
+        return Slotted.at(m.text, places, [m.filler] * len(places), originals), f"{len(places)} places"
 
     def _expansion(self, m: Material) -> tuple[Slotted, str]:
         own = sentences(m.text)

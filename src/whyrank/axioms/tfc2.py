@@ -55,13 +55,10 @@ class TFC2(Axiom):
         places = [match.span() for start, _ in sentence_spans(m.text) if (match := subject.match(m.text, start))]
         if not places:
             raise Skip("no sentence has a pronoun or the term as its subject")
-        ends = [0, *(end for _, end in places)]
-        starts = [*(start for start, _ in places), len(m.text)]
-        segments = tuple(m.text[a:b] for a, b in zip(ends, starts, strict=True))
         pronouns = [self._pronoun(m.text[start:end]) for start, end in places]
         for k in range(1, min(len(places), 5) + 1):
             restored = [m.term.capitalize()] * k + pronouns[k:]
-            yield Draft(Slotted(segments, tuple(pronouns), tuple(restored)), m.term, "subject", k)
+            yield Draft(Slotted.at(m.text, places, pronouns, restored), m.term, "subject", k)
 
     def _pronoun(self, subject: str) -> str:
         return subject if re.fullmatch(PRONOUNS, subject, re.IGNORECASE) else "It"

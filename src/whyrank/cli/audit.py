@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from whyrank.cli import options
 from whyrank.cli.console import console, progress_bar, say, suggest
 from whyrank.cli.pairs import choose, pair_options
 
@@ -18,21 +19,21 @@ def audit(
     ranker: Annotated[
         list[str], typer.Option(help="A folder, hub id or short name; again for more, side by side.")
     ],
-    collection: Annotated[str, typer.Option(help="A folder, a built-in name or an ir_datasets id.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="The run folder to write.")],
+    collection: options.CollectionName,
+    out: options.RunFolderPath,
     axioms: Annotated[str, typer.Option(help="all, or TFC1,TFC2:marginal,LNC1:*, ...")] = "all",
     pairs: Annotated[Path | None, typer.Option(help="Audit on this pairs file instead.")] = None,
-    n: Annotated[int, typer.Option("-n", min=1, help="Documents an axiom.")] = 100,
-    seed: Annotated[int, typer.Option(help="Seed of the choice of documents and of the bootstrap.")] = 0,
     delta: Annotated[float | None, typer.Option(min=0, help="Differences up to this are neutral.")] = None,
-    run: Annotated[Path | None, typer.Option(help="The run to take documents from; default: BM25's.")] = None,
-    term: Annotated[str, typer.Option(help="idf, random, effect (asks the first ranker) or document.")] = "idf",
-    filler: Annotated[str, typer.Option(help="a, mask, random or frequency.")] = "a",
-    top: Annotated[int, typer.Option(min=1, help="How many of each query's documents to choose from.")] = 100,
-    ranks: Annotated[str | None, typer.Option(help="Bands of ranks instead: 1-10,91-100.")] = None,
-    having: Annotated[str | None, typer.Option(help="Only documents with 'term' or 'no-term'.")] = None,
-    synonyms: Annotated[Path | None, typer.Option(help="Your synonyms: term, tab, words with commas.")] = None,
-    wordnet: Annotated[bool, typer.Option(help="Take synonyms from WordNet, too (fetched once).")] = True,
+    n: options.Documents = 100,
+    seed: options.Seed = 0,
+    run: options.FromRun = None,
+    term: options.TermPolicy = "idf",
+    filler: options.FillerPolicy = "a",
+    top: options.Top = 100,
+    ranks: options.Ranks = None,
+    having: options.Having = None,
+    synonyms: options.Synonyms = None,
+    wordnet: options.WordNet = True,
 ) -> None:
     """Check rankers against IR axioms on minimal pairs, with intervals, curves and the worst violations."""
     say(f"auditing {', '.join(ranker)} on {pairs or collection}")
@@ -48,7 +49,7 @@ def audit(
     from whyrank.reports.manifest import RunFolder
 
     chosen = parse_axioms(axioms)
-    choices, options = choose(n, seed, term, filler, top, ranks, having), pair_options(run, synonyms, wordnet)
+    choices, origin = choose(n, seed, term, filler, top, ranks, having), pair_options(run, synonyms, wordnet)
     own = read_pairs(pairs) if pairs else None
     opened = open_collection(collection)
     rankers = [load(name, collection=opened) for name in dict.fromkeys(ranker)]
@@ -66,10 +67,10 @@ def audit(
         "delta": delta,
     }
     folder = RunFolder.claim(out, "audit", inputs)
-    pool, dropped = Pool(opened, options.run, choices.top), {}
+    pool, dropped = Pool(opened, origin.run, choices.top), {}
     if own is None:
         with progress_bar("making pairs", n * len(chosen), "documents") as advance:
-            made = make_pairs(chosen, opened, rankers, choices, options, pool=pool, progress=advance)
+            made = make_pairs(chosen, opened, rankers, choices, origin, pool=pool, progress=advance)
         own, dropped = made.pairs, made.drop_counts()
     shards = out / f".shards-{folder.key}"
     with progress_bar("scoring", 2 * len(own) * len(rankers), "inputs") as advance:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from whyrank.cli import options
 from whyrank.cli.console import progress_bar, say, suggest
 from whyrank.errors import UserError
 
@@ -18,19 +19,19 @@ if TYPE_CHECKING:
 
 def pairs(
     axiom: Annotated[str, typer.Option(help="TFC1, TFC1:prepend, TFC2:*, several with commas, or all.")],
-    collection: Annotated[str, typer.Option(help="A folder, a built-in name or an ir_datasets id.")],
+    collection: options.CollectionName,
     out: Annotated[Path, typer.Option("-o", "--out", help="The pairs file to write (JSON lines).")],
     ranker: Annotated[list[str] | None, typer.Option(help="Align for this ranker; again for more.")] = None,
-    n: Annotated[int, typer.Option("-n", min=1, help="Documents an axiom; TFC2 makes a pair for each k.")] = 100,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 0,
-    run: Annotated[Path | None, typer.Option(help="The run to take documents from; default: BM25's.")] = None,
-    term: Annotated[str, typer.Option(help="idf, random, effect (asks the ranker) or document.")] = "idf",
-    filler: Annotated[str, typer.Option(help="a, mask, random or frequency.")] = "a",
-    top: Annotated[int, typer.Option(min=1, help="How many of each query's documents to choose from.")] = 100,
-    ranks: Annotated[str | None, typer.Option(help="Bands of ranks instead: 1-10,91-100.")] = None,
-    having: Annotated[str | None, typer.Option(help="Only documents with 'term' or 'no-term'.")] = None,
-    synonyms: Annotated[Path | None, typer.Option(help="Your synonyms: term, tab, words with commas.")] = None,
-    wordnet: Annotated[bool, typer.Option(help="Take synonyms from WordNet, too (fetched once).")] = True,
+    n: options.Documents = 100,
+    seed: options.Seed = 0,
+    run: options.FromRun = None,
+    term: options.TermPolicy = "idf",
+    filler: options.FillerPolicy = "a",
+    top: options.Top = 100,
+    ranks: options.Ranks = None,
+    having: options.Having = None,
+    synonyms: options.Synonyms = None,
+    wordnet: options.WordNet = True,
 ) -> None:
     """Make minimal pairs for IR axioms, token-aligned for the rankers that will read them."""
     say(f"making pairs for {axiom} from {collection}")
@@ -41,11 +42,11 @@ def pairs(
     from whyrank.rankers.load import load
 
     chosen = parse_axioms(axiom)
-    choices, options = choose(n, seed, term, filler, top, ranks, having), pair_options(run, synonyms, wordnet)
+    choices, origin = choose(n, seed, term, filler, top, ranks, having), pair_options(run, synonyms, wordnet)
     opened = open_collection(collection)
     rankers = [load(name, collection=opened) for name in ranker or ()]
     with progress_bar("documents", n * len(chosen), "documents") as advance:
-        made = make_pairs(chosen, opened, rankers, choices, options, progress=advance)
+        made = make_pairs(chosen, opened, rankers, choices, origin, progress=advance)
     write_pairs(out, made.pairs)
     drops = out.with_name(f"{out.name.removesuffix('.jsonl')}.dropped.json")
     from whyrank.store.atomic import write_text

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from whyrank.cli import options
 from whyrank.cli.console import command, progress_bar, say, suggest
 from whyrank.errors import UserError
 
@@ -21,8 +22,8 @@ RUN_FILE = "run.trec"
 
 def rank(
     ranker: Annotated[str, typer.Option(help="A folder, a hub id or a short name ('whyrank get' lists them).")],
-    collection: Annotated[str, typer.Option(help="A folder, a built-in name or an ir_datasets id.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="The run folder to write.")],
+    collection: options.CollectionName,
+    out: options.RunFolderPath,
     run: Annotated[Path | None, typer.Option(help="Your first stage, a TREC run; default: BM25.")] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many of the first stage's documents to re-rank.")] = 100,
     queries: Annotated[int | None, typer.Option("-n", min=1, help="Only the first n queries.")] = None,

@@ -23,15 +23,17 @@ STYLE = """
     --accent: #7cc0e8; }
 }
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 62rem; color: var(--ink); background: var(--ground);
+body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 76rem; color: var(--ink); background: var(--ground);
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; }
 h1 { font-size: 1.6rem; line-height: 1.2; margin: 0 0 .3rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .5rem; }
 p.lead { color: var(--quiet); margin-top: 0; } a { color: var(--accent); }
 nav ol { columns: 2; padding-left: 1.2rem; } figure { margin: 1rem 0; }
 figure svg { width: 100%; height: auto; background: #fff; border: 1px solid var(--line); border-radius: 6px; }
-figcaption, caption { color: var(--quiet); font-size: .88rem; text-align: left; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .88rem; margin: .6rem 0; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
+figcaption, p.caption { color: var(--quiet); font-size: .88rem; margin: .6rem 0 0; }
+.wide { overflow-x: auto; } .wide svg { min-width: 36rem; }
+table { border-collapse: collapse; font-size: .88rem; margin: .6rem 0; }
+th, td { padding: .25rem .6rem; white-space: nowrap;
+  border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 pre { background: var(--card); padding: .7rem; overflow-x: auto; font-size: .8rem; border-radius: 6px; }
 details { margin: .4rem 0; } summary { cursor: pointer; }
@@ -69,9 +71,9 @@ class Report:
             + "</tr>"
             for row in rows
         )
-        told = f"<caption>{escape(caption)}</caption>" if caption else ""
+        told = f'<p class="caption">{escape(caption)}</p>' if caption else ""
         self._parts.append(
-            f'<div class="wide"><table>{told}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+            f'{told}<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
         )
 
     def figure(
@@ -80,7 +82,8 @@ class Report:
         """An SVG figure; its caption is also its text alternative; `data` can be downloaded as CSV."""
         drawing = svg[svg.index("<svg") :].replace("<svg ", f'<svg role="img" aria-label="{escape(caption)}" ', 1)
         link = f' <a download="data.csv" href="{_csv_link(*data)}">data (CSV)</a>' if data else ""
-        self._parts.append(f"<figure>{drawing}<figcaption>{escape(caption)}{link}</figcaption></figure>")
+        told = f"<figcaption>{escape(caption)}{link}</figcaption>"
+        self._parts.append(f'<figure><div class="wide">{drawing}</div>{told}</figure>')
 
     def html(self, raw: str) -> None:
         """Markup of our own making; whoever calls this has escaped what came from outside."""

@@ -41,6 +41,11 @@ class Slotted:
             raise CannotAlign("the texts differ outside the change")
         return cls(ours[0], ours[1], theirs[1])
 
+    @classmethod
+    def at(cls, text: str, places: Sequence[Span], baseline: Sequence[str], perturbed: Sequence[str]) -> Slotted:
+        """A text with its spans at `places` exchanged for the contents of either side."""
+        return cls(_cut_out(text, places)[0], tuple(baseline), tuple(perturbed))
+
     def text(self, side: str) -> str:
         return self._joined(side)[0]
 

@@ -1,0 +1,28 @@
+"""Options that mean the same in every command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+CollectionName = Annotated[
+    str, typer.Option("--collection", help="A folder, a built-in name or an ir_datasets id.")
+]
+RunFolderPath = Annotated[Path, typer.Option("-o", "--out", help="The run folder to write.")]
+#: How minimal pairs are chosen.
+Documents = Annotated[int, typer.Option("-n", min=1, help="Documents an axiom; TFC2 makes a pair for each k.")]
+Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same pairs, and the same intervals.")]
+FromRun = Annotated[Path | None, typer.Option("--run", help="The run to take documents from; default: BM25's.")]
+TermPolicy = Annotated[
+    str, typer.Option("--term", help="idf, random, effect (asks the first ranker) or document.")
+]
+FillerPolicy = Annotated[str, typer.Option("--filler", help="a, mask, random or frequency.")]
+Top = Annotated[int, typer.Option("--top", min=1, help="How many of each query's documents to choose from.")]
+Ranks = Annotated[str | None, typer.Option("--ranks", help="Bands of ranks instead: 1-10,91-100.")]
+Having = Annotated[str | None, typer.Option("--having", help="Only documents with 'term' or 'no-term'.")]
+Synonyms = Annotated[Path | None, typer.Option("--synonyms", help="Your synonyms: term, tab, words with commas.")]
+WordNet = Annotated[
+    bool, typer.Option("--wordnet/--no-wordnet", help="Take synonyms from WordNet, too (fetched once).")
+]
