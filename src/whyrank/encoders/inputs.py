@@ -47,6 +47,12 @@ class Inputs:
         own = torch.tensor(lengths, device=device)
         return cls(torch.tensor(ids, device=device), torch.tensor(types, device=device), mask, own)
 
+    def repeated(self, times: int) -> Inputs:
+        """A batch of one sequence, so many times."""
+        mask = None if self.mask is None else self.mask.expand(times, -1)
+        lengths = None if self.own_lengths is None else self.own_lengths.expand(times)
+        return Inputs(self.ids.expand(times, -1), self.types.expand(times, -1), mask, lengths)
+
     @property
     def attention_mask(self) -> Tensor:
         """The mask, all True where nothing is padded."""

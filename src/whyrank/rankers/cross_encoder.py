@@ -64,6 +64,12 @@ class CrossEncoder(NeuralRanker):
     def document_tokens(self, query: str, text: str) -> Tokens:
         return self.pieces.whole(text, query=query)
 
+    def opened_inputs(self, pair: Pair, side: str = "document") -> Inputs:
+        return self.batch(self.pieces.pairs([pair]))
+
+    def score_states(self, states: Tensor, inputs: Inputs, pair: Pair, side: str = "document") -> Tensor:
+        return self.read_out(states, inputs)
+
     def read_out(self, hidden: Tensor, inputs: Inputs) -> Tensor:
         """Scores [B] of the last hidden states: all rows, or only those that the head reads."""
         pooled = mean_rows(hidden, inputs)[:, None] if self._mean else hidden[:, :1]

@@ -35,8 +35,6 @@ class DualRanker(NeuralRanker):
     """score = similarity(represent(query), represent(document)); a family says how to represent and compare."""
 
     tokens_a_batch = TOKENS_A_BATCH
-    #: The rows of the last layer that the family reads; None is all.
-    rows: tuple[int, ...] | None = None
 
     @abstractmethod
     def represent(self, hidden: Tensor, inputs: Inputs, side: str) -> list[Tensor]:
@@ -111,6 +109,16 @@ class DualRanker(NeuralRanker):
         theirs = self._plain(other, "document" if side == "query" else "query")
         both = zip(mine, theirs, strict=True) if side == "query" else zip(theirs, mine, strict=True)
         return traced(torch.stack([self.similarity(query, text) for query, text in both]), run.values, logits)
+
+    def opened_inputs(self, pair: Pair, side: str = "document") -> Inputs:
+        return self.batch(self.sequences([pair[0 if side == "query" else 1]], side))
+
+    def score_states(self, states: Tensor, inputs: Inputs, pair: Pair, side: str = "document") -> Tensor:
+        other_side = "document" if side == "query" else "query"
+        (other,) = self._plain([pair[1 if side == "query" else 0]], other_side)
+        mine = self.represent(states, inputs.repeated(len(states)), side)
+        both = [(one, other) if side == "query" else (other, one) for one in mine]
+        return torch.stack([self.similarity(query, document) for query, document in both])
 
     def _plain(self, texts: Sequence[str], side: str) -> list[Tensor]:
         """Representations with gradients where they are switched on, in the texts' order."""

@@ -38,6 +38,9 @@ class RankerTrace(NamedTuple):
 class NeuralRanker(Ranker):
     """A ranker that can be opened: `encoder` is the transformer inside."""
 
+    #: The rows of the last layer that the read-out reads; None is all.
+    rows: tuple[int, ...] | None = None
+
     def __init__(self, checkpoint: Checkpoint, encoder: Encoder, pieces: Pieces) -> None:
         self.name, self.source, self.checkpoint = checkpoint.name, checkpoint.source, checkpoint
         self.encoder, self.pieces = encoder, pieces
@@ -64,6 +67,15 @@ class NeuralRanker(Ranker):
     @abstractmethod
     def document_tokens(self, query: str, text: str) -> Tokens:
         """The whole sequence in which the encoder reads a document, uncut, each token with its role."""
+
+    @abstractmethod
+    def score_states(self, states: Tensor, inputs: Inputs, pair: Pair, side: str = "document") -> Tensor:
+        """The scores [V] that last hidden states [V, rows, d] of one sequence would give, as `rows` are read out;
+        `pair` gives the other side's text where a family encodes both apart."""
+
+    @abstractmethod
+    def opened_inputs(self, pair: Pair, side: str = "document") -> Inputs:
+        """The sequence whose pass is opened, as a batch of one."""
 
     @abstractmethod
     def trace(

@@ -1,0 +1,1 @@
+"""Interventions: what each part of a ranker does to its score."""
