@@ -80,6 +80,20 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """Benjamini and Hochberg's step-up correction: the i-th smallest of m times m / i, made monotone, at most 1.
+
+    Holds the share of false findings among those found. NaN stays NaN and is not counted.
+    """
+    order = sorted((p, i) for i, p in enumerate(p_values) if not math.isnan(p))
+    adjusted, lowest = list(p_values), 1.0
+    for step in range(len(order), 0, -1):
+        p, i = order[step - 1]
+        lowest = min(lowest, p * len(order) / step)
+        adjusted[i] = lowest
+    return adjusted
+
+
 def _differences(a: Sequence[float], b: Sequence[float]) -> np.ndarray:
     import numpy as np
 

@@ -14,7 +14,7 @@ All of it is exact: `tests/interventions` compares with plain hooks on the Huggi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -46,19 +46,21 @@ def patched_states(
 
     `categories` says which positions [S] a category means.
     """
-    return _Wavefront(target, source, patches, rows, categories or {}).run()
+    return Wavefront(target, lambda _, site: source.value(site), patches, rows, categories or {}).run()
 
 
-class _Wavefront:
+class Wavefront:
+    """The walk; `value(number, site)` gives what patch `number` puts at a site, over all positions."""
+
     def __init__(
         self,
         target: Recording,
-        source: Recording,
+        value: Callable[[int, Site], Tensor],
         patches: Sequence[SiteSet],
         rows: Sequence[int] | None,
         categories: Mapping[str, Tensor],
     ) -> None:
-        self.target, self.source, self.encoder = target, source, target.encoder
+        self.target, self.value, self.encoder = target, value, target.encoder
         self.rows, self.categories = None if rows is None else list(rows), categories
         self.patches = [[_normal(site) for site in patch] for patch in patches]
         for patch in self.patches:
@@ -144,7 +146,7 @@ class _Wavefront:
         for number, site in touched:
             for row in places.get(number, ()):
                 here = x[row] if site.head is None else x[row, site.head]
-                self._overwrite(here, self.source.value(site), site, few)
+                self._overwrite(here, self.value(number, site), site, few)
         return x
 
     def _overwrite(self, here: Tensor, value: Tensor, site: Site, few: list[int] | None) -> None:

@@ -1,0 +1,86 @@
+"""Effects: one row a pair and site; every statistic starts from these rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whyrank.axioms.pair import MinimalPair
+from whyrank.encoders.site import SiteSet
+from whyrank.store.atomic import whole_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: The columns of effects.parquet with their types; what does not apply is null.
+COLUMNS = {
+    "pair": "string", "qid": "string", "docid": "string", "axiom": "string", "variant": "string", "k": "Int64",
+    "rank": "Int64", "term_present": "boolean", "method": "string", "direction": "string", "receiver": "string",
+    "layer": "Int64", "head": "Int64", "site": "string", "position": "Int64", "category": "string",
+    "base": "Float64", "perturbed": "Float64", "patched": "Float64", "effect": "Float64",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Effects:
+    """The rows, as a data frame with the columns of COLUMNS."""
+
+    frame: pd.DataFrame
+
+    @classmethod
+    def of(cls, rows: Iterable[dict[str, Any]]) -> Effects:
+        import pandas as pd
+
+        frame = pd.DataFrame(list(rows), columns=list(COLUMNS))
+        return cls(frame.astype(COLUMNS))
+
+    @classmethod
+    def read(cls, paths: Sequence[Path]) -> Effects:
+        import pandas as pd
+
+        return cls(pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True).astype(COLUMNS))
+
+    def write(self, path: Path) -> None:
+        with whole_file(path) as partial:
+            self.frame.to_parquet(partial, index=False)
+
+    def to_pandas(self) -> pd.DataFrame:
+        return self.frame
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+
+def effect_rows(
+    pair: MinimalPair,
+    patches: Sequence[SiteSet],
+    base: float,
+    perturbed: float,
+    patched: Sequence[float],
+    *,
+    method: str,
+    direction: str,
+    receiver: str | None = None,
+) -> Iterable[dict[str, Any]]:
+    """The rows of one pair; effect = patched - base, in the model's score units."""
+    shared = {
+        "pair": pair.id, "qid": pair.qid, "docid": pair.docid, "axiom": pair.axiom, "variant": pair.variant,
+        "k": pair.k, "rank": pair.rank, "term_present": None if pair.tf is None else pair.tf > 0,
+        "method": method, "direction": direction, "receiver": receiver, "base": base, "perturbed": perturbed,
+    }  # fmt: skip
+    for patch, value in zip(patches, patched, strict=True):
+        yield {**shared, **_place(patch), "patched": value, "effect": value - base}
+
+
+def _place(patch: SiteSet) -> dict[str, Any]:
+    """A single site's layer, head and cut; a set of several has only its name."""
+    only = patch.sites[0] if len(patch.sites) == 1 else None
+    return {
+        "site": str(patch),
+        "layer": only.layer if only else None,
+        "head": only.head if only else None,
+        "position": only.at if only and isinstance(only.at, int) else None,
+        "category": only.at if only and isinstance(only.at, str) else None,
+    }
