@@ -91,17 +91,18 @@ def test_p_values_are_adjusted_over_the_whole_table():
     assert larger.p_adjusted == pytest.approx(min(1, max(2 * smaller.p, larger.p)))
 
 
-def test_why_pairs_violate_is_cliffs_delta_and_mann_whitney():
+def test_why_pairs_violate_is_cliffs_delta():
     table = {**{f"v{i}": 0.0 for i in range(8)}, **{f"h{i}": 5.0 for i in range(9)}, "a": 1.0}
     pairs = [pair(i, "a", f"v{i}", rank=50 + i) for i in range(8)]
     pairs += [pair(20 + i, "a", f"h{i}", rank=1 + 7 * i) for i in range(9)]
     (summary,) = summarise(score_pairs(Table(table), pairs).rows)
-    (contrast,) = summary.why
+    contrast = next(contrast for contrast in summary.why if contrast.feature == "rank")
     violating, adhering = [50.0 + i for i in range(8)], [1.0 + 7 * i for i in range(9)]
     wins = sum((v > h) - (v < h) for v in violating for h in adhering)
-    assert contrast.feature == "rank"
     assert contrast.cliffs_delta == pytest.approx(wins / 72)
-    assert contrast.p == pytest.approx(stats.mannwhitneyu(violating, adhering).pvalue)
+    u = stats.mannwhitneyu(violating, adhering).statistic
+    assert contrast.cliffs_delta == pytest.approx(2 * u / 72 - 1)
+    assert contrast.interval.low <= contrast.cliffs_delta <= contrast.interval.high
     assert contrast.violating == statistics.median(violating)
 
 
@@ -123,7 +124,7 @@ def test_the_curve_over_k_and_the_share_of_steps_that_flatten():
         pair(9, "d0k1", "d2k6", axiom="TFC2", variant="marginal", k=4, qid="q", docid="d")
     ]
     (summary,) = summarise(score_pairs(Table(table), marginal).rows)
-    assert summary.concave == pytest.approx(2 / 3)
+    assert summary.flattens == pytest.approx(2 / 3)
 
 
 def test_fits_agree_with_least_squares_and_their_aicc():
@@ -155,7 +156,7 @@ def test_bootstrap_draws_whole_clusters_and_weighs_rows_not_clusters():
 @pytest.fixture(scope="module")
 def bm25_audit():
     axioms = ["TFC1:append", "TFC1:prepend", "TFC1:middle", "TFC1:replace", "TFC2:cumulative", "TFC2:marginal"]
-    return audit("bm25", open_demo(), [*axioms, "TDC", "LNC1", "LNC2", "TP"], choices=Choices(n=40), delta=1e-9)
+    return audit("bm25", open_demo(), [*axioms, "TDC", "LNC1", "LNC2", "TP"], choices=Choices(n=200), delta=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +181,55 @@ def test_bm25_never_violates_lnc1_and_lnc2_and_does_not_see_proximity(bm25_audit
     assert found["LNC1:sentences"].shares["violates"] == 0
     assert found["LNC2:double"].shares["violates"] == 0
     assert found["TP:append"].shares["neutral"] == 1
-    assert found["TFC2:marginal"].concave == 1.0, "BM25's gain falls with every further occurrence"
+    assert found["TFC2:marginal"].flattens == 1.0, "BM25's gain falls with every further occurrence"
+
+
+def test_pairs_without_a_query_id_are_clustered_by_their_query():
+    pairs = [pair(i, "a", side, qid=None) for i, side in enumerate("bcbebc")]
+    (summary,) = summarise(score_pairs(Table(TEXTS), pairs).rows)
+    assert summary.queries == 1
+    assert math.isnan(summary.intervals["holds"].low), "one query gives no interval"
+
+
+def test_a_gain_that_grows_is_no_tfc2_though_every_step_rises():
+    table = {f"k{k}": float(k * k) for k in range(8)}
+    steps = [
+        pair(k, f"k{k}", f"k{k + 1}", axiom="TFC2", variant="marginal", k=k, qid="q", docid="d")
+        for k in range(1, 7)
+    ]
+    (summary,) = summarise(score_pairs(Table(table), steps).rows)
+    assert summary.shares["holds"] == 1.0
+    assert summary.flattens == 0.0
+
+
+def test_the_share_that_does_not_rise_counts_the_neutral_band_too():
+    table = {"0": 0.0, "x": -0.001, "y": 0.001, "z": 5.0}
+    pairs = [pair(i, "0", side, axiom="TFC2", variant="cumulative", k=1) for i, side in enumerate("xyz")]
+    (summary,) = summarise(score_pairs(Table(table), pairs, delta=0.01).rows)
+    assert summary.curve[0].not_rising == pytest.approx(1 / 3)
+    assert summary.curve[0].violates == 0
+
+
+def test_shards_of_one_ranker_are_never_anothers(tmp_path):
+    class Other(Table):
+        name = "other"
+
+        def fingerprint(self):
+            return "other"
+
+    pairs = [pair(i, "a", side) for i, side in enumerate("bcde")]
+    half = {text: score / 2 for text, score in TEXTS.items()}
+    first = audit_pairs([Table(TEXTS), Other(half)], pairs, shards=tmp_path)
+    again = audit_pairs([Other(half), Table(TEXTS)], pairs, shards=tmp_path)
+    assert [row.difference for row in again.scored[1].rows] == [row.difference for row in first.scored[0].rows]
+    assert [row.difference for row in again.scored[0].rows] == [row.difference for row in first.scored[1].rows]
+
+
+def test_a_pair_or_ranker_given_twice_is_refused():
+    with pytest.raises(UserError, match="twice"):
+        audit_pairs([Table(TEXTS)], [pair(1, "a", "b"), pair(1, "a", "c")])
+    with pytest.raises(UserError, match="twice"):
+        audit_pairs([Table(TEXTS), Table(TEXTS)], [pair(1, "a", "b")])
 
 
 def test_the_api_gives_a_data_frame_and_takes_several_rankers(real):

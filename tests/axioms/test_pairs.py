@@ -155,6 +155,81 @@ def test_a_users_pairs_need_four_keys_and_are_aligned_by_their_words(tmp_path, r
 
 
 @pytest.mark.parametrize(
+    ("baseline", "perturbed", "read"),
+    [
+        ("The tap is old", "The tap is old tap", "The tap is old a"),
+        ("Fix the tap", "Fix the leaking tap", "Fix the a tap"),
+        ("fix it", "leaking fix it", "a fix it"),
+        ("now.", "now. Bees hum.", "now. a a a"),
+    ],
+)
+def test_words_that_a_user_inserts_stand_against_fillers(tmp_path, real, baseline, perturbed, read):
+    ranker = real("bi-minilm-l6")
+    ours, theirs = realise(MinimalPair("1", "tap", baseline, perturbed), ranker)
+    assert theirs[1] == perturbed
+    assert ours[1].split()[: len(read.split())] == read.split()
+    assert len(ranker.document_tokens(*ours)) == len(ranker.document_tokens(*theirs))
+
+
+def test_a_known_axiom_says_which_side_it_prefers_and_whether_it_is_aligned(tmp_path):
+    row = {"id": "1", "query": "tap", "baseline": "A tap.", "perturbed": "A tap. Bees hum.", "axiom": "LNC1"}
+    (tmp_path / "p.jsonl").write_text(json.dumps(row))
+    (pair,) = read_pairs(tmp_path / "p.jsonl")
+    assert (pair.prefer, pair.aligned) == ("baseline", False)
+    from whyrank.rankers.load import load
+
+    assert realise(pair, load("bi-minilm-l6")).baseline[1] == "A tap.", "no filler takes away what LNC1 is about"
+
+
+def test_documents_are_cut_before_the_change_is_made(real):
+    ranker = real("bi-minilm-l3")
+    text = "old word " * 200 + "tap tap"
+    collection = Collection.from_records("t", {"a": text, "b": "tap", "c": "other"}, {"1": "tap"})
+    from whyrank.collections.records import Retrieved
+
+    run = {"1": [Retrieved("1", "a", 1, 1.0, "x")]}
+    (pair,) = make_pairs("TFC1", collection, [ranker], Choices(n=1), PairOptions(run=run)).pairs
+    assert pair.tf == words(pair.baseline).count(pair.term)
+    assert len(ranker.document_tokens(pair.query, pair.perturbed)) <= ranker.max_length
+    assert pair.tf == 0, "the term stands beyond the cut"
+    with pytest.raises(UserError, match="not in the text"):
+        make_pairs("TFC1", collection, [ranker], Choices(n=1, having="term"), PairOptions(run=run))
+
+
+def test_late_interaction_pairs_fit_the_models_own_document_length(tmp_path):
+    from tests.checkpoints import save
+    from whyrank.rankers.load import load
+
+    ranker = load(str(save(tmp_path)), kind="late-interaction", projection="none", document_length=12)
+    pair = MinimalPair(
+        "1",
+        "cat",
+        "dog " * 30 + "a",
+        "dog " * 30 + "cat",
+        slot={"baseline": [(120, 121)], "perturbed": [(120, 123)]},
+    )
+    baseline, perturbed = realise(pair, ranker)
+    assert baseline != perturbed
+    assert ranker.scores([baseline, perturbed]).cut == 0
+
+
+def test_a_pronoun_that_stays_is_no_change(real):
+    ranker = real("ce-minilm-l12")
+    pair = MinimalPair(
+        "1", "tap", "It leaks. It drips.", "Tap leaks. It drips.", term="tap",
+        slot={"baseline": [(0, 2), (10, 12)], "perturbed": [(0, 3), (11, 13)]},
+    )  # fmt: skip
+    categories = token_categories(pair, ranker)
+    assert categories.count("inj") == 1
+
+
+def test_stmc1_is_about_the_query_word_and_its_synonym_stands_in_the_text(real):
+    pairs = make_pairs("STMC1", "demo", [real("bi-minilm-l6")], Choices(n=10), NO_WORDNET).pairs
+    assert all(pair.term in words(pair.query) for pair in pairs)
+    assert all(pair.contents["perturbed"][0] not in words(pair.query) for pair in pairs)
+
+
+@pytest.mark.parametrize(
     ("line", "says"),
     [
         ('{"id": "1", "query": "q", "baseline": "a"}', "no perturbed"),
@@ -162,6 +237,18 @@ def test_a_users_pairs_need_four_keys_and_are_aligned_by_their_words(tmp_path, r
         ('{"id": "1", "query": "q", "baseline": "a", "perturbed": "a"}', "the same"),
         ('{"id": "0", "query": "q", "baseline": "a", "perturbed": "b"}', "'0' appears twice"),
         ('{"id": "1", "query": "q", "baseline": "a", "perturbed": "b", "prefer": "left"}', "prefer is 'left'"),
+        ('{"id": "1", "query": "q", "baseline": 5, "perturbed": "b"}', "baseline is 5"),
+        ('{"id": "1", "query": "q", "baseline": "a", "perturbed": "b", "k": "two"}', "k is 'two'"),
+        ('{"id": "1", "query": "q", "baseline": "a", "perturbed": "b", "slot": [1]}', "slot is not"),
+        (
+            '{"id": "1", "query": "q", "baseline": "a", "perturbed": "b", '
+            '"slot": {"baseline": [[0, 9]], "perturbed": [[0, 1]]}}',
+            "do not fit",
+        ),
+        (
+            '{"id": "1", "query": "q", "baseline": "a", "perturbed": "b", "axiom": "LNC1", "prefer": "perturbed"}',
+            "prefers the baseline",
+        ),
         ("[1]", "JSON object"),
         ("{", "not JSON"),
     ],

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 
 from whyrank.axioms.audit import Audit, audit_pairs
-from whyrank.axioms.axiom import Axiom, appended, parse_axiom, parse_axioms
+from whyrank.axioms.axiom import Axiom, appended, parse_axioms
+from whyrank.axioms.fillers import plain_filler
 from whyrank.axioms.make import Choices, Made, PairMaker
 from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.pool import Pool
@@ -22,9 +25,6 @@ from whyrank.rankers.ranker import Pair, Progress, Ranker
 from whyrank.text.alignment import CannotAlign
 from whyrank.text.synonyms import read_synonyms
 from whyrank.text.wordnet import wordnet_synonyms
-
-#: Documents of a query on which the `effect` policy tries each of its words.
-TRIED = 5
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def make_pairs(
         choices,
         wordnet=wordnet_synonyms if options.wordnet and needs_synonyms else None,
         synonyms=read_synonyms(options.synonyms) if options.synonyms else None,
-        query_terms=strongest_terms(pool, rankers, choices) if choices.term == "effect" else None,
+        query_term=_strongest(pool, rankers, choices),
     )
     made = maker.make(chosen, progress)
     if not made.pairs:
@@ -112,31 +112,35 @@ def audit(
 def _axioms(axioms: str | Sequence[str | Axiom]) -> list[Axiom]:
     if isinstance(axioms, str):
         return parse_axioms(axioms)
-    return [parse_axiom(axiom) if isinstance(axiom, str) else axiom for axiom in axioms]
+    given = [parse_axioms(axiom) if isinstance(axiom, str) else [axiom] for axiom in axioms]
+    return list(dict.fromkeys(axiom for several in given for axiom in several))
 
 
-def strongest_terms(pool: Pool, rankers: Sequence[Ranker], choices: Choices) -> dict[str, str]:
-    """For each query the word whose appending raises the scores of its first documents most (first ranker)."""
+def strongest_term(pool: Pool, ranker: Ranker, choices: Choices, qid: str) -> str:
+    """The word of a query whose appending raises the scores of its documents most, on average (the papers' way)."""
+    query, filler = pool.queries[qid], plain_filler(pool.queries[qid])
+    tried: dict[str, list[tuple[Pair, Pair]]] = {word: [] for word in pool.terms(qid)}
+    for word, sides in tried.items():
+        for row in (row for row in pool.run[qid] if choices.takes(row)):
+            slotted = appended(pool.texts[row.docno], [filler], [word])
+            try:
+                pair = fitted(query, slotted, filler, True, ranker)
+            except CannotAlign:
+                continue
+            sides.append(((query, pair.text("baseline")), (query, pair.text("perturbed"))))
+    distinct = list(dict.fromkeys(one for sides in tried.values() for both in sides for one in both))
+    scores = dict(zip(distinct, ranker.score(distinct).tolist(), strict=True))
+    gains = {word: [scores[after] - scores[before] for before, after in sides] for word, sides in tried.items()}
+    return max(gains, key=lambda word: statistics.fmean(gains[word]) if gains[word] else -math.inf)
+
+
+def _strongest(pool: Pool, rankers: Sequence[Ranker], choices: Choices) -> Callable[[str], str] | None:
+    """The `effect` policy: asks the first ranker, once for each query that is needed."""
+    if choices.term != "effect":
+        return None
     if not rankers:
         raise UserError("the term policy 'effect' asks a ranker", todo="give --ranker, or choose --term idf")
-    ranker, filler = rankers[0], "a"
-    tried: list[tuple[str, str, Pair, Pair]] = []
-    for qid, rows in pool.run.items():
-        query = pool.queries[qid]
-        for word in pool.terms(qid):
-            for row in [row for row in rows if choices.takes(row)][:TRIED]:
-                slotted = appended(pool.texts[row.docno], [filler], [word])
-                try:
-                    pair = fitted(query, slotted, filler, True, ranker)
-                except CannotAlign:
-                    continue
-                tried.append((qid, word, (query, pair.text("baseline")), (query, pair.text("perturbed"))))
-    distinct = list(dict.fromkeys(one for _, _, *both in tried for one in both))
-    scores = dict(zip(distinct, ranker.score(distinct).tolist(), strict=True))
-    effects: dict[str, dict[str, list[float]]] = {}
-    for qid, word, baseline, perturbed in tried:
-        effects.setdefault(qid, {}).setdefault(word, []).append(scores[perturbed] - scores[baseline])
-    return {qid: max(words, key=lambda word: statistics.fmean(words[word])) for qid, words in effects.items()}
+    return cache(partial(strongest_term, pool, rankers[0], choices))
 
 
 def _reasons(made: Made) -> str:

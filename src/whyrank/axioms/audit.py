@@ -33,6 +33,7 @@ class Row:
     pair: str
     axiom: str
     variant: str | None
+    query: str
     qid: str | None
     docid: str | None
     term: str | None
@@ -42,6 +43,7 @@ class Row:
     tf: int | None
     idf: float | None
     length: int
+    position: float | None
     baseline: float
     perturbed: float
     difference: float
@@ -135,6 +137,8 @@ def audit_pairs(
     progress: Progress | None = None,
 ) -> Audit:
     """Scores every distinct (query, text) once for each ranker, and sums up by axiom."""
+    if len({pair.id for pair in pairs}) < len(pairs) or len({ranker.name for ranker in rankers}) < len(rankers):
+        raise UserError("a pair or a ranker is given twice", todo="give each its own id or name")
     if not pairs:
         raise UserError("there are no pairs to audit", todo="ask for other axioms, or more documents (-n)")
     scored = [
@@ -167,11 +171,22 @@ def score_pairs(
         told = ", ".join(f"{reason} ({count})" for reason, count in dropped.items())
         raise UserError(f"no pair can be scored by {ranker.name}: {told}", todo="use shorter texts or other pairs")
     distinct = list(dict.fromkeys(one for both in inputs.values() for one in both))
-    values = score_in_shards(ranker, distinct, shards, progress).values
+    values, cut = score_in_shards(ranker, distinct, shards, progress)
+    assert not cut, f"{ranker.name}: {cut} inputs were cut, which could take part of a change"
+    if progress:
+        progress(2 * len(pairs) - len(distinct))  # sides that needed no scoring of their own
     scores = dict(zip(distinct, values.tolist(), strict=True))
     band = NEUTRAL_SHARE * statistics.pstdev(values.tolist()) if delta is None else delta
     rows = [_row(ranker.name, pair, inputs[pair.id], scores, band, idf) for pair in pairs if pair.id in inputs]
     return Scored(ranker.name, str(ranker.source), band, rows, len(distinct), dict(dropped))
+
+
+def _position(pair: MinimalPair) -> float | None:
+    """Where the change begins: 0 at the start of the text, 1 at its end; None for whole documents."""
+    spans = (pair.slot or {}).get("perturbed")
+    if not spans or spans[0] == (0, len(pair.perturbed)):
+        return None
+    return spans[0][0] / max(1, len(pair.perturbed))
 
 
 def _row(
@@ -185,6 +200,7 @@ def _row(
         pair=pair.id,
         axiom=pair.axiom or "own",
         variant=pair.variant,
+        query=pair.query,
         qid=pair.qid,
         docid=pair.docid,
         term=pair.term,
@@ -194,6 +210,7 @@ def _row(
         tf=pair.tf,
         idf=idf(pair.term) if idf and pair.term else None,
         length=len(words(pair.baseline)),
+        position=_position(pair),
         baseline=baseline,
         perturbed=perturbed,
         difference=difference,

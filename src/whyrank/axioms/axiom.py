@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from whyrank.errors import UserError, nearest
 from whyrank.text.alignment import Slotted
-from whyrank.text.words import words
+from whyrank.text.words import Analyzer, words
 
 #: Name -> module and class, in the order in which reports show them.
 AXIOMS = {
@@ -31,6 +31,9 @@ AXIOMS = {
     "LNC2": "lnc2:LNC2",
     "TP": "tp:TP",
 }
+
+
+_stem = Analyzer()
 
 
 class Skip(Exception):
@@ -64,14 +67,18 @@ class Material:
         """How often a word stands in the document."""
         return words(self.text).count(word)
 
+    def forms(self, word: str) -> int:
+        """How often a word stands in the document in any form, that is, how often its stem does."""
+        return _stem(self.text).count(_stem(word)[0])
+
+    def same_stem(self, first: str, second: str) -> bool:
+        """Whether two words are forms of one."""
+        return _stem(first) == _stem(second)
+
     def rarer_and_commoner(self, gap: float = 1.0) -> list[tuple[str, str]]:
-        """Pairs of query words whose IDF values are at least `gap` apart, the rarer one first."""
-        return [
-            (a, b)
-            for i, a in enumerate(self.terms)
-            for b in self.terms[i + 1 :]
-            if self.idf(a) - self.idf(b) >= gap
-        ]
+        """Pairs of query words, not forms of each other, whose IDF values are `gap` apart, the rarer one first."""
+        pairs = [(a, b) for i, a in enumerate(self.terms) for b in self.terms[i + 1 :]]
+        return [(a, b) for a, b in pairs if self.idf(a) - self.idf(b) >= gap and _stem(a) != _stem(b)]
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,8 @@ class Axiom(ABC):
     variants: ClassVar[tuple[str, ...]]
     prefers: ClassVar[str] = "perturbed"
     citation: ClassVar[str]
+    #: Words that the change adds at most: the document is cut so that they have room.
+    room: ClassVar[int] = 1
 
     def __init__(self, variant: str | None = None) -> None:
         self.variant = variant or self.variants[0]

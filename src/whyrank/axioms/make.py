@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from whyrank.axioms.axiom import Axiom, Draft, Material, Skip
-from whyrank.axioms.fillers import Fillers
+from whyrank.axioms.fillers import PLAIN, Fillers
 from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.pool import Pool
-from whyrank.axioms.realise import check_slots, fitted
+from whyrank.axioms.realise import check_slots, fitted, own_filler
 from whyrank.axioms.synonyms import InputEmbeddings, synonym_chooser
 from whyrank.axioms.terms import TERM_POLICIES, document_term, random_term
 from whyrank.collections.records import Retrieved
@@ -72,14 +72,14 @@ class PairMaker:
         *,
         wordnet: Callable[[str], list[str]] | None = None,
         synonyms: dict[str, list[str]] | None = None,
-        query_terms: dict[str, str] | None = None,
+        query_term: Callable[[str], str] | None = None,
     ) -> None:
         self.pool, self.rankers, self.choices = pool, list(rankers), choices or Choices()
         self.neural = [ranker for ranker in rankers if isinstance(ranker, NeuralRanker)]
-        mask = next((_mask_token(ranker) for ranker in self.neural), None)
-        self.fillers = Fillers(self.choices.filler, pool.frequencies, mask)
+        has_mask = any(own_filler("", ranker) not in PLAIN for ranker in self.neural)
+        self.fillers = Fillers(self.choices.filler, pool.frequencies, has_mask)
         self.embeddings = InputEmbeddings(self.neural[0]) if self.neural else None
-        self.wordnet, self.synonyms, self.query_terms = wordnet, synonyms, query_terms or {}
+        self.wordnet, self.synonyms, self.query_term = wordnet, synonyms, query_term
 
     def make(self, axioms: Sequence[Axiom], progress: Progress | None = None) -> Made:
         """The pairs of several axioms."""
@@ -127,6 +127,7 @@ class PairMaker:
         generator = random.Random(f"{self.choices.seed}|{axiom}|{row.qid}|{row.docno}")
         terms = self.pool.terms(row.qid)
         term = self._term(row.qid, terms, text)
+        text = self._shorten(query, text, 1.0, reserve=" ".join([term] * axiom.room))
         present = term in words(text)
         if self.choices.having and present != (self.choices.having == "term"):
             raise Skip("the term is in the text" if present else "the term is not in the text")
@@ -152,7 +153,7 @@ class PairMaker:
             return document_term(terms, text, self.pool.idf)
         if self.choices.term == "random":
             return random_term(terms, random.Random(f"{self.choices.seed}|term|{qid}"))
-        return self.query_terms.get(qid, terms[0])
+        return self.query_term(qid) if self.query_term else terms[0]
 
     def _pair(self, axiom: Axiom, material: Material, draft: Draft) -> MinimalPair:
         """Cut for every ranker in turn, so that one text serves them all; fillers as for the first."""
@@ -187,11 +188,11 @@ class PairMaker:
             contents={"baseline": list(plain.baseline), "perturbed": list(plain.perturbed)},
         )
 
-    def _shorten(self, query: str, text: str, share: float) -> str:
-        """The first words of a text, as many as fill a share of what every ranker has room for."""
+    def _shorten(self, query: str, text: str, share: float, reserve: str = "") -> str:
+        """The first words of a text, as many as fill a share of what each ranker has room for beside `reserve`."""
         for ranker in self.neural:
-            around = len(ranker.document_tokens(query, ""))
-            room = int((ranker.max_length - around) * share) - 2
+            around = len(ranker.document_tokens(query, reserve))
+            room = int((ranker.document_length - around) * share) - 2
             text = next(ranker.pieces.windows(text, max(1, room)))
         return text
 
@@ -200,8 +201,3 @@ def _unpadded(cut: Slotted, plain: Slotted) -> Slotted:
     """The cut segments with the contents as they were before fillers were added."""
     kept = len(cut.baseline)
     return Slotted(cut.segments, plain.baseline[:kept], plain.perturbed[:kept])
-
-
-def _mask_token(ranker: NeuralRanker) -> str | None:
-    known = ("[MASK]", "<mask>")
-    return next((token for token in known if ranker.pieces.tokenizer.token_to_id(token) is not None), None)

@@ -22,7 +22,7 @@ class MTDC(Axiom):
 
     def drafts(self, material: Material) -> Iterator[Draft]:
         m = material
-        pairs = [pair for pair in m.rarer_and_commoner() if m.count(pair[0]) != m.count(pair[1])]
+        pairs = [pair for pair in m.rarer_and_commoner() if self._differ(m, *pair)]
         if not pairs:
             raise Skip("no two query words of different IDF stand in the text unequally often")
         rare, common = m.random.choice(pairs)
@@ -32,6 +32,11 @@ class MTDC(Axiom):
         swapped = tuple(_as_written(common if word == rare else rare, m.text[a:b]) for word, a, b in places)
         sides = (swapped, original) if m.count(rare) > m.count(common) else (original, swapped)
         yield Draft(Slotted.at(m.text, spans, *sides), rare, f"{len(places)} places")
+
+    def _differ(self, m: Material, rare: str, common: str) -> bool:
+        """Whether the words stand unequally often, and in no other form, which a swap would leave behind."""
+        plain = all(m.count(word) == m.forms(word) for word in (rare, common))
+        return plain and m.count(rare) != m.count(common)
 
 
 def _as_written(word: str, model: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
@@ -50,8 +51,9 @@ class MinimalPair:
     @property
     def slotted(self) -> Slotted:
         """The pair as shared segments and contents, as if no filler had been added."""
-        slot = self.slot or word_differences(self.baseline, self.perturbed)
-        found = Slotted.of_spans(self.baseline, self.perturbed, (slot["baseline"], slot["perturbed"]))
+        if self.slot is None:
+            return slotted_by_words(self.baseline, self.perturbed, self.filler if self.aligned else "")
+        found = Slotted.of_spans(self.baseline, self.perturbed, (self.slot["baseline"], self.slot["perturbed"]))
         if self.contents is None:
             return found
         return Slotted(found.segments, tuple(self.contents["baseline"]), tuple(self.contents["perturbed"]))
@@ -76,10 +78,26 @@ def word_differences(baseline: str, perturbed: str) -> dict[str, list[Span]]:
     return found
 
 
+def slotted_by_words(baseline: str, perturbed: str, filler: str) -> Slotted:
+    """Two texts with slots where their words differ; white space stays outside, and a side with nothing gets a
+    filler, so that an inserted word stands against one; without a filler, the texts as they are."""
+    spans = word_differences(baseline, perturbed)
+    found = Slotted.of_spans(baseline, perturbed, (spans["baseline"], spans["perturbed"]))
+    if not filler:
+        return found
+    segments, sides = list(found.segments), [list(found.baseline), list(found.perturbed)]
+    for i in range(len(found.baseline)):
+        full = next((side[i] for side in sides if side[i].strip()), "")
+        before, after = full[: len(full) - len(full.lstrip())], full[len(full.rstrip()) :]
+        segments[i] += before
+        segments[i + 1] = after + segments[i + 1]
+        for side in sides:
+            side[i] = side[i].strip() or filler
+    return Slotted(tuple(segments), tuple(sides[0]), tuple(sides[1]))
+
+
 def _chunks(text: str) -> list[Span]:
     """White space and what is not, by turns, so that the chunks together are the text."""
-    import re
-
     return [match.span() for match in re.finditer(r"\s+|\w+|[^\w\s]", text)]
 
 
@@ -112,18 +130,72 @@ def _pair(line: Line, row: dict[str, Any]) -> MinimalPair:
     missing = [key for key in NEEDED if not isinstance(row.get(key), str | int) or not str(row[key]).strip()]
     if missing:
         raise line.wrong(f"no {', '.join(missing)}", f"a pair has {', '.join(NEEDED)}, as text")
-    if row["baseline"] == row["perturbed"]:
+    values = {key: _typed(line, key, row[key]) for key in TYPES if row.get(key) is not None}
+    if values["baseline"] == values["perturbed"]:
         raise line.wrong("baseline and perturbed are the same", "they must differ in one thing")
-    if row.get("prefer", "perturbed") not in SIDES:
-        raise line.wrong(f"prefer is {row['prefer']!r}", "it must be baseline or perturbed")
-    known = {field.name for field in fields(MinimalPair)}
-    values = {key: value for key, value in row.items() if key in known}
-    for key in ("id", "qid", "docid"):
-        if values.get(key) is not None:
-            values[key] = str(values[key])
-    if values.get("slot"):
-        values["slot"] = {side: [tuple(span) for span in values["slot"][side]] for side in SIDES}
-    return MinimalPair(**values)
+    if values.get("prefer", "perturbed") not in SIDES:
+        raise line.wrong(f"prefer is {values['prefer']!r}", "it must be baseline or perturbed")
+    return MinimalPair(**{**_by_axiom(line, values), **_slots(line, row, values)})
+
+
+#: The keys of a pairs file and what they hold; identifiers may be written as numbers.
+TYPES: dict[str, type] = {
+    "id": str, "query": str, "baseline": str, "perturbed": str, "axiom": str, "variant": str, "qid": str,
+    "docid": str, "term": str, "where": str, "k": int, "rank": int, "tf": int, "filler": str, "prefer": str,
+    "aligned": bool,
+}  # fmt: skip
+IDENTIFIERS = ("id", "qid", "docid")
+
+
+def _typed(line: Line, key: str, value: Any) -> Any:
+    if key in IDENTIFIERS and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, TYPES[key]) or (TYPES[key] is int and isinstance(value, bool)):
+        raise line.wrong(f"{key} is {value!r}", f"it must be {TYPES[key].__name__}")
+    return value
+
+
+def _by_axiom(line: Line, values: dict[str, Any]) -> dict[str, Any]:
+    """What a known axiom says of its pairs holds for a user's own, and may not be contradicted."""
+    from whyrank.axioms.axiom import AXIOMS, parse_axiom
+
+    if values.get("axiom") not in AXIOMS:
+        return values
+    try:
+        axiom = parse_axiom(":".join(part for part in (values["axiom"], values.get("variant")) if part))
+    except UserError:
+        axiom = parse_axiom(values["axiom"])  # a variant of the user's own
+    if values.get("prefer", axiom.prefers) != axiom.prefers:
+        raise line.wrong(f"{axiom.name} prefers the {axiom.prefers}", "leave prefer out, or name no axiom")
+    if values.get("aligned") and not axiom.aligned:
+        raise line.wrong(f"pairs of {axiom} are not aligned by nature", "leave aligned out")
+    return {"prefer": axiom.prefers, "aligned": axiom.aligned, **values}
+
+
+def _slots(line: Line, row: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Spans and contents, if they are given, each for both sides and inside the texts."""
+    if row.get("slot") is None:
+        return {}
+    try:
+        slot = {side: [(int(a), int(b)) for a, b in row["slot"][side]] for side in SIDES}
+        contents = (
+            {side: [str(one) for one in row["contents"][side]] for side in SIDES} if row.get("contents") else None
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise line.wrong(
+            "slot is not two lists of spans", 'write {"baseline": [[0, 1]], "perturbed": [[0, 4]]}'
+        ) from error
+    counts = {len(slot[side]) for side in SIDES} | {len(one) for one in (contents or {}).values()}
+    inside = all(
+        0 <= a <= b <= len(values[side]) and a >= before
+        for side in SIDES
+        for (a, b), before in zip(slot[side], [0, *(end for _, end in slot[side])], strict=False)
+    )
+    if len(counts) > 1 or not inside:
+        raise line.wrong(
+            "the spans of slot do not fit the texts", "as many on both sides, in order, inside the text"
+        )
+    return {"slot": slot, "contents": contents}
 
 
 def grouped(pairs: Iterable[MinimalPair]) -> Iterator[tuple[str, list[MinimalPair]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
+from whyrank.axioms.fillers import MASK, plain_filler
 from whyrank.axioms.pair import SIDES, MinimalPair
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.ranker import Pair, Ranker
@@ -35,12 +36,34 @@ def slotted_for(pair: MinimalPair, ranker: Ranker) -> Slotted:
 
 def fitted(query: str, slotted: Slotted, filler: str, aligned: bool, ranker: Ranker) -> Slotted:
     """Slots aligned, or only cut, for a ranker."""
+    if filler == MASK:
+        filler = own_filler(query, ranker)
+        slotted = exchange_fillers(slotted, MASK, filler)
     if not isinstance(ranker, NeuralRanker):
         return slotted
     tokenize = partial(ranker.document_tokens, query)
     if aligned:
-        return align(slotted, filler, tokenize, ranker.max_length)
-    return fit(slotted, tokenize, ranker.max_length)
+        return align(slotted, filler, tokenize, ranker.document_length)
+    return fit(slotted, tokenize, ranker.document_length)
+
+
+def own_filler(query: str, ranker: Ranker) -> str:
+    """What a ranker reads for the mask filler: its own mask token; a plain word where it has none."""
+    if isinstance(ranker, NeuralRanker):
+        known = ranker.pieces.tokenizer.token_to_id
+        found = next((token for token in ("[MASK]", "<mask>") if known(token) is not None), None)
+        if found:
+            return found
+    return plain_filler(query)
+
+
+def exchange_fillers(slotted: Slotted, old: str, new: str) -> Slotted:
+    """The same slots with another filler."""
+    sides = (
+        tuple(new if content == old else content for content in side)
+        for side in (slotted.baseline, slotted.perturbed)
+    )
+    return Slotted(slotted.segments, *sides)
 
 
 def check_slots(axiom: str | None, variant: str | None, whole: Slotted, cut: Slotted) -> None:
@@ -57,17 +80,19 @@ def token_categories(pair: MinimalPair, ranker: NeuralRanker) -> list[str]:
     sides = []
     for side in SIDES:
         text, spans = slotted.text(side), slotted.spans(side)
-        is_filler = [
-            _is_filler(contents, pair.filler) for contents in zip(slotted.baseline, slotted.perturbed, strict=True)
-        ]
-        changed = [span for span, filler in zip(spans, is_filler, strict=True) if not filler]
-        fillers = [span for span, filler in zip(spans, is_filler, strict=True) if filler]
+        kinds = [_kind(pair, both) for both in zip(slotted.baseline, slotted.perturbed, strict=True)]
+        changed = [span for span, kind in zip(spans, kinds, strict=True) if kind == "inj"]
+        fillers = [span for span, kind in zip(spans, kinds, strict=True) if kind == "filler"]
         tokens = ranker.document_tokens(pair.query, text)
         sides.append(categorise(tokens, text, query=pair.query, term=pair.term, changed=changed, fillers=fillers))
     assert sides[0] == sides[1], f"{pair.id}: the two sides must have the same categories"
     return sides[0]
 
 
-def _is_filler(contents: tuple[str, str], filler: str) -> bool:
-    """Whether a slot holds nothing but fillers on both sides."""
-    return all(set(content.split()) <= {filler} for content in contents)
+def _kind(pair: MinimalPair, contents: tuple[str, str]) -> str:
+    """What a slot holds: the change (or the term on both sides), fillers on both sides, or unchanged text."""
+    fillers = {pair.filler, "[MASK]", "<mask>"} if pair.filler == MASK else {pair.filler}
+    if all(set(content.split()) <= fillers for content in contents):
+        return "filler"
+    term = (pair.term or "").lower()
+    return "inj" if contents[0] != contents[1] or contents[0].lower() == term else "other"

@@ -21,4 +21,4 @@ class STMC1(Axiom):
         synonym = material.synonym(material.term)
         if synonym is None:
             raise Skip("no synonym is known for the term")
-        yield Draft(appended(material.text, [material.filler], [synonym]), synonym, "end")
+        yield Draft(appended(material.text, [material.filler], [synonym]), material.term, "end")

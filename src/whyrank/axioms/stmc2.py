@@ -17,6 +17,7 @@ class STMC2(Axiom):
     variants = ("append",)
     citation = "Fang & Zhai 2006, Semantic Term Matching in Axiomatic Approaches to Information Retrieval"
     times = 3
+    room = 3
 
     def drafts(self, material: Material) -> Iterator[Draft]:
         m = material

@@ -22,27 +22,31 @@ OUTCOMES = ("holds", "neutral", "violates")
 FEATURES = ("idf", "length", "tf", "rank", "k", "position")
 #: Fewer pairs than this on either side say nothing.
 FEWEST = 5
+#: Samples of whole queries for the interval of Cliff's delta.
+DELTA_DRAWS = 300
 
 
 class Point(NamedTuple):
-    """The pairs of one k: mean difference and the share that violates, with intervals."""
+    """The pairs of one k: the mean difference, and the share whose score does not rise at all, with intervals; and
+    the share that falls by more than the neutral band."""
 
     k: int
     n: int
     difference: float
     interval: Interval
+    not_rising: float
+    not_rising_interval: Interval
     violates: float
-    violates_interval: Interval
 
 
 class Contrast(NamedTuple):
-    """A feature in violating against adhering pairs: medians, Cliff's delta (-1 to 1), p (Mann-Whitney, Holm)."""
+    """A feature in violating against adhering pairs: medians, and Cliff's delta (-1 to 1) with its interval."""
 
     feature: str
     violating: float
     adhering: float
     cliffs_delta: float
-    p: float
+    interval: Interval
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,8 @@ class AxiomSummary:
     curve: tuple[Point, ...] = ()
     fits: tuple[Fit, ...] = ()
     violation_fits: tuple[Fit, ...] = ()
-    concave: float | None = None
+    flattens: float | None = None
+    flattens_interval: Interval | None = None
     why: tuple[Contrast, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -90,6 +95,7 @@ def _summary(ranker: str, axiom: str, rows: list[Row], p: float, adjusted: float
     means = columns.mean(axis=0)
     curve = _curve(rows, seed) if axiom.startswith("TFC2") else ()
     ks = [point.k for point in curve]
+    flattens = _flattens(rows, seed) if axiom == "TFC2:marginal" else (None, None)
     return AxiomSummary(
         ranker=ranker,
         axiom=axiom,
@@ -104,30 +110,37 @@ def _summary(ranker: str, axiom: str, rows: list[Row], p: float, adjusted: float
         p=p,
         p_adjusted=adjusted,
         curve=curve,
-        fits=tuple(fit_curves(ks, [point.difference for point in curve])) if len(ks) > 2 else (),
-        violation_fits=tuple(fit_curves(ks, [point.violates for point in curve])) if len(ks) > 2 else (),
-        concave=_concave(rows) if axiom == "TFC2:marginal" else None,
-        why=_why(rows),
+        fits=_fits(ks, [point.difference for point in curve]),
+        violation_fits=_fits(ks, [point.not_rising for point in curve]),
+        flattens=flattens[0],
+        flattens_interval=flattens[1],
+        why=_why(rows, seed),
     )
 
 
+def _fits(ks: list[int], values: list[float]) -> tuple[Fit, ...]:
+    """The fits, best first; none for fewer than three points, or for points that do not vary."""
+    return tuple(fit_curves(ks, values)) if len(ks) > 2 and max(values) > min(values) else ()
+
+
 def _columns(rows: Sequence[Row]) -> np.ndarray:
-    """[n, 4]: an indicator for each outcome, and the difference."""
+    """[n, 5]: an indicator for each outcome, the difference, and whether the score does not rise."""
     import numpy as np
 
-    return np.array([[*(float(row.outcome == outcome) for outcome in OUTCOMES), row.difference] for row in rows])
+    told = [[*(float(row.outcome == outcome) for outcome in OUTCOMES), row.difference] for row in rows]
+    return np.array([[*one, float(row.gain <= 0)] for one, row in zip(told, rows, strict=True)])
 
 
 def _clusters(rows: Sequence[Row]) -> list[str]:
-    """Queries; a pair that names none is its own cluster."""
-    return [row.qid if row.qid is not None else f"pair {row.pair}" for row in rows]
+    """Queries, by their id or else by their text."""
+    return [row.qid if row.qid is not None else f"text {row.query}" for row in rows]
 
 
 def _p_value(rows: Sequence[Row]) -> float:
-    """Student's t of the queries' mean differences against 0."""
+    """Student's t of the queries' mean gains (differences towards the preferred side) against 0."""
     by_query: dict[str, list[float]] = {}
     for row, cluster in zip(rows, _clusters(rows), strict=True):
-        by_query.setdefault(cluster, []).append(row.difference)
+        by_query.setdefault(cluster, []).append(row.gain)
     means = [statistics.fmean(values) for values in by_query.values()]
     return paired_t_test(means, [0.0] * len(means)).p
 
@@ -138,49 +151,70 @@ def _curve(rows: Sequence[Row], seed: int) -> tuple[Point, ...]:
         mine = [row for row in rows if row.k == k]
         columns = _columns(mine)
         found, means = clustered_intervals(columns, _clusters(mine), seed=seed), columns.mean(axis=0)
-        points.append(Point(k, len(mine), float(means[3]), found[3], float(means[2]), found[2]))
+        points.append(Point(k, len(mine), float(means[3]), found[3], float(means[4]), found[4], float(means[2])))
     return tuple(points)
 
 
-def _concave(rows: Sequence[Row]) -> float | None:
+def _flattens(rows: Sequence[Row], seed: int) -> tuple[float | None, Interval | None]:
     """The share of steps from k to k + 1 in which the marginal gain falls: what TFC2 itself asks for."""
-    gains = {(row.qid, row.docid, row.k): row.difference for row in rows if row.k is not None}
-    steps = [(gain, gains[q, d, k + 1]) for (q, d, k), gain in gains.items() if (q, d, k + 1) in gains]
-    return statistics.fmean(float(now > then) for now, then in steps) if steps else None
+    import numpy as np
+
+    gains = {(_document(row), row.k): row for row in rows if row.k is not None}
+    steps = [(row, gains[document, k + 1]) for (document, k), row in gains.items() if (document, k + 1) in gains]
+    if not steps:
+        return None, None
+    falls = np.array([[float(now.difference > then.difference)] for now, then in steps])
+    (interval,) = clustered_intervals(falls, _clusters([now for now, _ in steps]), seed=seed)
+    return float(falls.mean()), interval
 
 
-def _why(rows: Sequence[Row]) -> tuple[Contrast, ...]:
+def _document(row: Row) -> tuple[str, str]:
+    """What tells one curve over k from another."""
+    return (row.qid or row.query, row.docid or row.pair.removesuffix(f":{row.k}"))
+
+
+def _why(rows: Sequence[Row], seed: int) -> tuple[Contrast, ...]:
     """Each feature that both kinds of pairs have, the largest effect first."""
     found = []
     for feature in FEATURES:
+        mine = [row for row in rows if row.outcome != "neutral" and getattr(row, feature) is not None]
+        violating = [float(getattr(row, feature)) for row in mine if row.outcome == "violates"]
+        adhering = [float(getattr(row, feature)) for row in mine if row.outcome == "holds"]
+        if min(len(violating), len(adhering)) >= FEWEST and len({*violating, *adhering}) > 1:
+            medians = statistics.median(violating), statistics.median(adhering)
+            interval = _delta_interval(mine, feature, seed)
+            found.append(Contrast(feature, *medians, cliffs_delta(violating, adhering), interval))
+    return tuple(sorted(found, key=lambda contrast: -abs(contrast.cliffs_delta)))
+
+
+def cliffs_delta(first: Sequence[float], second: Sequence[float]) -> float:
+    """P(first > second) - P(first < second) = 2 U / (n m) - 1, with U Mann and Whitney's."""
+    from scipy.stats import rankdata
+
+    n, m = len(first), len(second)
+    u = float(rankdata([*first, *second])[:n].sum()) - n * (n + 1) / 2
+    return 2 * u / (n * m) - 1
+
+
+def _delta_interval(rows: Sequence[Row], feature: str, seed: int) -> Interval:
+    """The percentile interval of Cliff's delta, whole queries drawn with replacement."""
+    import numpy as np
+
+    by_query: dict[str, list[Row]] = {}
+    for row, cluster in zip(rows, _clusters(rows), strict=True):
+        by_query.setdefault(cluster, []).append(row)
+    groups, generator, drawn = list(by_query.values()), np.random.default_rng(seed), []
+    for _ in range(DELTA_DRAWS):
+        sample = [row for i in generator.integers(len(groups), size=len(groups)) for row in groups[i]]
         sides = {
-            outcome: [
-                value for row in rows if row.outcome == outcome and (value := _feature(row, feature)) is not None
-            ]
-            for outcome in ("violates", "holds")
+            o: [float(getattr(row, feature)) for row in sample if row.outcome == o] for o in ("violates", "holds")
         }
-        if min(map(len, sides.values())) >= FEWEST and len({*sides["violates"], *sides["holds"]}) > 1:
-            found.append(_contrast(feature, sides["violates"], sides["holds"]))
-    adjusted = holm([contrast.p for contrast in found])
-    corrected = [contrast._replace(p=p) for contrast, p in zip(found, adjusted, strict=True)]
-    return tuple(sorted(corrected, key=lambda contrast: -abs(contrast.cliffs_delta)))
-
-
-def _feature(row: Row, feature: str) -> float | None:
-    """A row's value; `position` is 0 at the start, 1 at the end, between them inside the text."""
-    if feature == "position":
-        return {"start": 0.0, "sentence boundary": 0.5, "word boundary": 0.5, "end": 1.0}.get(row.where or "")
-    value = getattr(row, feature)
-    return None if value is None else float(value)
-
-
-def _contrast(feature: str, violating: list[float], adhering: list[float]) -> Contrast:
-    """Cliff's delta = P(violating > adhering) - P(violating < adhering) = 2 U / (n m) - 1."""
-    from scipy.stats import mannwhitneyu
-
-    u, p = mannwhitneyu(violating, adhering, alternative="two-sided")
-    delta = 2 * float(u) / (len(violating) * len(adhering)) - 1
-    return Contrast(feature, statistics.median(violating), statistics.median(adhering), delta, float(p))
+        if all(sides.values()):
+            drawn.append(cliffs_delta(sides["violates"], sides["holds"]))
+    if len(groups) < 2 or not drawn:
+        return Interval(math.nan, math.nan)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return Interval(float(low), float(high))
 
 
 def _plain(value: Any) -> Any:

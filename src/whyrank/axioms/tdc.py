@@ -20,7 +20,7 @@ class TDC(Axiom):
 
     def drafts(self, material: Material) -> Iterator[Draft]:
         m = material
-        pairs = [pair for pair in m.rarer_and_commoner() if m.count(pair[0]) == m.count(pair[1])]
+        pairs = [pair for pair in m.rarer_and_commoner() if m.forms(pair[0]) == m.forms(pair[1])]
         if not pairs:
             raise Skip("no two query words of different IDF stand in the text equally often")
         rare, common = m.random.choice(pairs)

@@ -44,7 +44,7 @@ class TFC1(Axiom):
         """At a sentence boundary where there is one, else at a word boundary."""
         boundaries = [start for start, _ in sentence_spans(m.text)[1:]]
         where = "sentence boundary" if boundaries else "word boundary"
-        boundaries = boundaries or [start for _, start, _ in word_spans(m.text)[1:]]
+        boundaries = boundaries or [start for _, start, _ in word_spans(m.text)[1:] if m.text[start - 1].isspace()]
         if not boundaries:
             raise Skip("a text of one word has no middle")
         place = m.random.choice(boundaries)
@@ -69,9 +69,10 @@ class TFC1(Axiom):
 
     def _natural(self, m: Material) -> tuple[Slotted, str]:
         size, mine = len(words(m.text)), m.count(m.term)
+        others = [m.shorten(text, 1.0) for _, text in m.other_texts()]
         near = [
             text
-            for _, text in m.other_texts()
+            for text in others
             if words(text).count(m.term) > mine and abs(len(words(text)) - size) <= self.tolerance * size
         ]
         if not near:

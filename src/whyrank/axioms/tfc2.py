@@ -36,6 +36,7 @@ class TFC2(Axiom):
         super().__init__(variant)
         self.most = most
         self.slots = slots or most + 1
+        self.room = self.slots  # type: ignore[misc]
 
     def drafts(self, material: Material) -> Iterator[Draft]:
         if self.variant == "restore":

@@ -17,17 +17,19 @@ class TFC3(Axiom):
     name = "TFC3"
     variants = ("append",)
     citation = "Fang, Tao & Zhai 2004, A Formal Study of Information Retrieval Heuristics"
-    #: How far apart two IDF values may be to count as equal.
-    tolerance = 1.0
+    #: How far apart two IDF values may be to count as equal; no two words of a query have quite the same.
+    tolerance = 0.5
+
+    room = 2
 
     def drafts(self, material: Material) -> Iterator[Draft]:
         m = material
-        absent = [word for word in m.terms if not m.count(word)]
+        absent = [word for word in m.terms if not m.forms(word)]
         pairs = [
             (first, second)
             for i, first in enumerate(absent)
             for second in absent[i + 1 :]
-            if abs(m.idf(first) - m.idf(second)) <= self.tolerance
+            if abs(m.idf(first) - m.idf(second)) <= self.tolerance and not m.same_stem(first, second)
         ]
         if not pairs:
             raise Skip("no two query words of like IDF are absent from the text")

@@ -18,6 +18,7 @@ class TP(Axiom):
     variants = ("append",)
     citation = "Tao & Zhai 2007, An Exploration of Proximity Measures in Information Retrieval"
     distance = 8
+    room = 10
 
     def drafts(self, material: Material) -> Iterator[Draft]:
         m = material

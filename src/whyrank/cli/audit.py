@@ -10,6 +10,7 @@ import typer
 from whyrank.cli import options
 from whyrank.cli.console import console, progress_bar, say, suggest
 from whyrank.cli.pairs import choose, pair_options
+from whyrank.cli.rank import fingerprint_of
 
 if TYPE_CHECKING:
     from whyrank.axioms.audit import Audit
@@ -47,22 +48,25 @@ def audit(
     from whyrank.rankers.shards import forget_shards
     from whyrank.reports.audit import write_audit
     from whyrank.reports.manifest import RunFolder
+    from whyrank.store.packages import sha256
 
     chosen = parse_axioms(axioms)
     choices, origin = choose(n, seed, term, filler, top, ranks, having), pair_options(run, synonyms, wordnet)
     own = read_pairs(pairs) if pairs else None
+    if own and axioms != "all":
+        say("--axioms is for pairs made here; the pairs of the file are audited as they are")
     opened = open_collection(collection)
     rankers = [load(name, collection=opened) for name in dict.fromkeys(ranker)]
     for one in rankers:
         say(f"{one.name}: {one.source}")
     inputs: dict[str, Any] = {
-        "rankers": {one.name: one.fingerprint() for one in rankers},
+        "rankers": [[one.name, one.fingerprint()] for one in rankers],
         "collection": opened.fingerprint(),
         "pairs": _fingerprint(own),
         "axioms": [] if own else [str(axiom) for axiom in chosen],
         "choices": vars(choices),
-        "run": str(run) if run else None,
-        "synonyms": str(synonyms) if synonyms else None,
+        "run": fingerprint_of(origin.run) if origin.run else None,
+        "synonyms": sha256(synonyms) if synonyms else None,
         "wordnet": wordnet,
         "delta": delta,
     }
@@ -97,7 +101,8 @@ def show(result: Audit) -> None:
 
     rankers = [one.ranker for one in result.scored]
     found = {(summary.axiom, summary.ranker): summary for summary in result.summaries}
-    table = Table(title="pairs that hold / violate; * significant at 0.05 (Holm)", title_justify="left")
+    told = "pairs whose preferred side scores higher / lower; * mean significant at 0.05 (Holm)"
+    table = Table(title=told, title_justify="left")
     table.add_column("axiom")
     table.add_column("pairs", justify="right")
     for ranker in rankers:
@@ -111,7 +116,11 @@ def show(result: Audit) -> None:
                 f"{summary.shares['holds']:.0%} / {summary.shares['violates']:.0%}{star}" if summary else "–"
             )
             sizes.append(summary.n if summary else 0)
-        table.add_row(axiom, str(max(sizes)), *cells)
+        pairs = str(max(sizes)) if min(sizes) == max(sizes) else f"{min(sizes)}-{max(sizes)}"
+        table.add_row(axiom, pairs, *cells)
+    falling = {summary.ranker: summary.flattens for summary in result.summaries if summary.flattens is not None}
+    if falling:
+        table.add_row("TFC2 itself: gains fall", "", *(f"{falling[ranker]:.0%}" for ranker in rankers))
     console().print(table)
 
 

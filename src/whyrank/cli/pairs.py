@@ -40,7 +40,13 @@ def pairs(
     from whyrank.axioms.pair import write_pairs
     from whyrank.collections.catalogue import open_collection
     from whyrank.rankers.load import load
+    from whyrank.store.atomic import check_writable, write_text
 
+    check_writable(out.parent)
+    if out.is_dir():
+        raise UserError(
+            "a folder stands where the pairs file should be", where=out, todo="give a file: -o pairs.jsonl"
+        )
     chosen = parse_axioms(axiom)
     choices, origin = choose(n, seed, term, filler, top, ranks, having), pair_options(run, synonyms, wordnet)
     opened = open_collection(collection)
@@ -49,8 +55,6 @@ def pairs(
         made = make_pairs(chosen, opened, rankers, choices, origin, progress=advance)
     write_pairs(out, made.pairs)
     drops = out.with_name(f"{out.name.removesuffix('.jsonl')}.dropped.json")
-    from whyrank.store.atomic import write_text
-
     write_text(drops, json.dumps({"pairs": len(made.pairs), "dropped": made.drop_counts()}, indent=2) + "\n")
     say(f"wrote {len(made.pairs)} pairs to {out}, and what was dropped and why to {drops}")
     name = (ranker or ["bi-minilm-l6"])[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,9 +40,11 @@ def clustered_means(
 def clustered_intervals(
     values: np.ndarray, clusters: Sequence[str], *, level: float = 0.95, draws: int = DRAWS, seed: int = 0
 ) -> list[Interval]:
-    """The percentile interval of each column's mean."""
+    """The percentile interval of each column's mean; NaN where one cluster is all there is."""
     import numpy as np
 
+    if len(set(clusters)) < 2:
+        return [Interval(math.nan, math.nan)] * values.shape[1]
     means = clustered_means(values, clusters, draws=draws, seed=seed)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return [Interval(float(a), float(b)) for a, b in zip(low, high, strict=True)]

@@ -57,6 +57,10 @@ class LateInteraction(DualRanker):
         marked = [one.with_marker(marker) for one in pieces]
         return [self._expand(one) for one in marked] if side == "query" else marked
 
+    @property
+    def document_length(self) -> int:
+        return min(self.max_length, self.lengths["document"])
+
     def document_tokens(self, query: str, text: str) -> Tokens:
         return self.pieces.whole(text).with_marker(self.markers["document"])
 

@@ -64,6 +64,11 @@ class NeuralRanker(Ranker):
         """The weights above the encoder, if the family has any."""
         return ()
 
+    @property
+    def document_length(self) -> int:
+        """How many tokens a sequence with a document may have before the document is cut."""
+        return self.max_length
+
     @abstractmethod
     def document_tokens(self, query: str, text: str) -> Tokens:
         """The whole sequence in which the encoder reads a document, uncut, each token with its role."""

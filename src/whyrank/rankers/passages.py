@@ -37,7 +37,7 @@ class BestPassage(Ranker):
 
     def passages(self, query: str, text: str) -> list[str]:
         """The document itself if it fits beside the query, else windows that do."""
-        if len(self.inner.document_tokens(query, text)) <= self.inner.max_length:
+        if len(self.inner.document_tokens(query, text)) <= self.inner.document_length:
             return [text]
         around = len(self.inner.document_tokens(query, ""))
-        return list(self.inner.pieces.windows(text, max(1, self.inner.max_length - around)))
+        return list(self.inner.pieces.windows(text, max(1, self.inner.document_length - around)))

@@ -22,15 +22,17 @@ def score_in_shards(
     ranker: Ranker, pairs: Sequence[Pair], shards: Path | None = None, progress: Progress | None = None
 ) -> Scores:
     """The pairs' scores. With `shards`, a folder for this work, finished shards are kept there, and a second call
-    after a kill takes them up, if they are of the same pairs."""
+    after a kill takes them up, if they are of the same ranker and pairs."""
     if shards is None:
         return ranker.scores(pairs, progress)
     values: list[float] = []
     cut = 0
-    scorer = ranker.long_scorer()
+    scorer, fingerprint = ranker.long_scorer(), ranker.fingerprint()
     for number, start in enumerate(range(0, len(pairs), PAIRS_A_SHARD)):
         shard = shards / f"{number:05d}.json"
-        scores, cuts = _scored(scorer, pairs[start : start + PAIRS_A_SHARD], shard, progress)
+        some = pairs[start : start + PAIRS_A_SHARD]
+        content = hashlib.sha256(json.dumps([__version__, fingerprint, some]).encode()).hexdigest()
+        scores, cuts = _scored(scorer, some, shard, content, progress)
         values += scores
         cut += cuts
     return Scores(np.array(values), cut)
@@ -42,10 +44,9 @@ def forget_shards(shards: Path) -> None:
 
 
 def _scored(
-    scorer: Scorer, pairs: Sequence[Pair], shard: Path, progress: Progress | None
+    scorer: Scorer, pairs: Sequence[Pair], shard: Path, content: str, progress: Progress | None
 ) -> tuple[list[float], int]:
-    """The pairs' scores, from the shard if it is there and theirs, else scored and kept in it."""
-    content = hashlib.sha256(json.dumps([__version__, pairs]).encode()).hexdigest()
+    """The pairs' scores, from the shard if it is there and of this content, else scored and kept in it."""
     if shard.exists():
         kept = json.loads(shard.read_text(encoding="utf-8"))
         if kept["of"] == content:

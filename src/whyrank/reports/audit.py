@@ -37,18 +37,23 @@ Figures = dict[str, tuple[str, str, Any]]
 def _figures(audit: Audit) -> Figures:
     columns = ["ranker", "axiom", "n", "holds", "neutral", "violates"]
     rows = [[s.ranker, s.axiom, s.n, *s.shares.values()] for s in audit.summaries]
-    caption = "The share of pairs on which each ranker does what the axiom says, is neutral, or violates it."
+    caption = (
+        "The share of pairs on which each ranker scores the preferred side higher, neither, or lower. For TFC2 "
+    )
+    caption += "that is what TFC1 asks of every step; TFC2 itself, that gains fall, has its own table below."
     found: Figures = {"outcomes": (outcome_bars(audit.summaries), caption, (columns, rows))}
     for variant in ("cumulative", "marginal", "restore"):
         mine = [s for s in audit.summaries if s.axiom == f"TFC2:{variant}" and len(s.curve) > 2]
         if mine:
-            data = (["ranker", "k", "n", "difference", "low", "high", "violates"], [
-                [s.ranker, p.k, p.n, p.difference, *p.interval, p.violates] for s in mine for p in s.curve
+            data = (["ranker", "k", "n", "difference", "low", "high", "not rising", "falls beyond delta"], [
+                [s.ranker, p.k, p.n, p.difference, *p.interval, p.not_rising, p.violates]
+                for s in mine
+                for p in s.curve
             ])  # fmt: skip
             told = f"TFC2, {variant}: mean difference over k, as a share of the largest; dotted, the best fit."
             found[f"tfc2-{variant}"] = (curves(mine, "difference"), told, data)
             told = f"TFC2, {variant}: the share of pairs whose score does not rise, over k; dotted, the best fit."
-            found[f"tfc2-{variant}-violations"] = (curves(mine, "violates"), told, data)
+            found[f"tfc2-{variant}-violations"] = (curves(mine, "not_rising"), told, data)
     return found
 
 
@@ -84,7 +89,8 @@ def _report(audit: Audit, figures: Figures) -> Report:
     rows: list[list[Cell]] = [
         [axiom, reason, n] for axiom, reasons in audit.dropped.items() for reason, n in reasons.items()
     ]
-    report.table(["axiom", "reason", "documents or pairs"], rows) if rows else report.paragraph("Nothing.")
+    rows += [[f"pairs, by {one.ranker}", reason, n] for one in audit.scored for reason, n in one.dropped.items()]
+    report.table(["of", "reason", "documents or pairs"], rows) if rows else report.paragraph("Nothing.")
     return report
 
 
@@ -116,24 +122,31 @@ def _fits(report: Report, audit: Audit) -> None:
     report.table(
         ["axiom", "ranker", "of", "curve", "a", "b", "R2", "AICc"], rows, "y = a f(k) + b; the best fit first."
     )
-    concave = [[s.ranker, f"{s.concave:.1%}"] for s in audit.summaries if s.concave is not None]
-    if concave:
+    falling: list[list[Cell]] = [
+        [s.ranker, f"{s.flattens:.1%} {_interval(s.flattens_interval)}"]
+        for s in audit.summaries
+        if s.flattens is not None and s.flattens_interval
+    ]
+    if falling:
         told = "TFC2 itself: the share of steps from k to k + 1 in which the marginal gain falls."
-        report.table(["ranker", "falls"], concave, told)
+        report.table(["ranker", "falls"], falling, told)
 
 
 def _why(report: Report, audit: Audit) -> None:
     rows: list[list[Cell]] = [
-        [s.axiom, s.ranker, c.feature, c.violating, c.adhering, f"{c.cliffs_delta:+.2f}", p_text(c.p)]
+        [s.axiom, s.ranker, c.feature, c.violating, c.adhering, f"{c.cliffs_delta:+.2f} {_interval(c.interval)}"]
         for s in audit.summaries
         for c in s.why
     ]
     if not rows:
         report.paragraph("Too few violations to compare them with the pairs that adhere.")
         return
-    columns = ["axiom", "ranker", "feature", "violating (median)", "adhering (median)", "Cliff's delta", "p"]
+    columns = ["axiom", "ranker", "feature", "violating (median)", "adhering (median)", "Cliff's delta"]
     told = (
-        "Cliff's delta: +1 if every violating pair has more of it than every adhering one, -1 if less, 0 if alike."
+        "Cliff's delta: +1 if every violating pair has more of it than every adhering one, -1 if less, 0 if even; "
+    )
+    told += (
+        "in brackets its 95% interval, by bootstrap over queries. Position: 0 at the text's start, 1 at its end."
     )
     report.table(columns, rows, told)
 
@@ -169,11 +182,12 @@ def _excerpt(text: str, spans: list[Span], mark: str) -> str:
 
 def _share(summary: AxiomSummary, outcome: str) -> str:
     interval = summary.intervals[outcome]
-    return f"{summary.shares[outcome]:.1%} [{interval.low:.0%}, {interval.high:.0%}]"
+    around = "[–]" if interval.low != interval.low else f"[{interval.low:.0%}, {interval.high:.0%}]"
+    return f"{summary.shares[outcome]:.1%} {around}"
 
 
 def _interval(interval: Interval) -> str:
-    return f"[{interval.low:.3g}, {interval.high:.3g}]"
+    return "[–]" if interval.low != interval.low else f"[{interval.low:.3g}, {interval.high:.3g}]"
 
 
 def p_text(p: float) -> str:

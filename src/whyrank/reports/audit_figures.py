@@ -35,14 +35,14 @@ def outcome_bars(summaries: Sequence[AxiomSummary]) -> str:
 
 
 def curves(summaries: Sequence[AxiomSummary], what: str) -> str:
-    """`difference` or `violates` over k, a line a ranker with its interval, and the best fit dotted."""
+    """`difference` or `not_rising` over k, a line a ranker with its interval, and the best fit dotted."""
     with drawing(7.2, 3.0) as figure:
         axes = bare(figure.subplots())
         for summary, colour in zip(summaries, _colours(len(summaries)), strict=True):
             ks = [point.k for point in summary.curve]
             values = [getattr(point, what) for point in summary.curve]
             bands = [
-                point.interval if what == "difference" else point.violates_interval for point in summary.curve
+                point.interval if what == "difference" else point.not_rising_interval for point in summary.curve
             ]
             scale = max(map(abs, values)) or 1 if what == "difference" else 1
             axes.plot(
@@ -55,7 +55,9 @@ def curves(summaries: Sequence[AxiomSummary], what: str) -> str:
                 axes.plot(ks, [fits[0].at(k) / scale for k in ks], color=colour, linestyle=":", linewidth=1)
         axes.axhline(0, color=INK, linewidth=0.6)
         axes.set_xlabel("k, occurrences of the term")
-        axes.set_ylabel("mean difference, share of its largest" if what == "difference" else "share that violates")
+        axes.set_ylabel(
+            "mean difference, share of its largest" if what == "difference" else "share that does not rise"
+        )
         axes.legend(loc="best")
         return as_svg(figure)
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -77,7 +78,7 @@ class RunFolder:
         """What the manifest will say."""
         return {
             "command_name": self.command,
-            "command": " ".join(["whyrank", *sys.argv[1:]]),
+            "command": shlex.join(["whyrank", *sys.argv[1:]]),
             "key": self.key,
             "inputs": self.inputs,
             **facts,

@@ -2,8 +2,7 @@
 
 A text with slots is shared segments s_0 .. s_n with n contents between them; baseline and perturbed share the
 segments and differ in contents. Aligned means: as many tokens on both sides, every shared token at the same
-index. Fillers make up for contents of fewer tokens: every slot is brought to the width of the widest content,
-so that a slot that holds a filler on both sides keeps pace as well. Text that does not fit is cut from the
+index. Fillers make up for contents of fewer tokens. Text that does not fit is cut from the
 shared segments, before anything else is done, so that no part of the change is ever cut off.
 """
 
@@ -99,15 +98,18 @@ def check_aligned(pair: Slotted, tokenize: Tokenize, max_length: int) -> None:
 
 
 def _pad(slotted: Slotted, filler: str, tokenize: Tokenize) -> Slotted:
-    """Every slot to the width of the widest content."""
+    """Every slot to the width of its wider content; all slots to one width where some hold fillers on both sides,
+    so that those keep pace with the others."""
     sides = ("baseline", "perturbed")
     counts = {side: _widths(slotted, side, tokenize) for side in sides}
-    width = max((n for side in sides for n in counts[side]), default=0)
+    widths = [max(both) for both in zip(counts["baseline"], counts["perturbed"], strict=True)]
+    if any(a == b == filler for a, b in zip(slotted.baseline, slotted.perturbed, strict=True)):
+        widths = [max(widths)] * len(widths)
     each = _filler_width(slotted, filler, counts, sides)
     filled = {
         side: tuple(
             _fill(content, count, width, filler, each)
-            for content, count in zip(getattr(slotted, side), counts[side], strict=True)
+            for content, count, width in zip(getattr(slotted, side), counts[side], widths, strict=True)
         )
         for side in sides
     }
