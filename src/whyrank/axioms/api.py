@@ -117,7 +117,7 @@ def _axioms(axioms: str | Sequence[str | Axiom]) -> list[Axiom]:
 
 
 def strongest_term(pool: Pool, ranker: Ranker, choices: Choices, qid: str) -> str:
-    """The word of a query whose appending raises the scores of its documents most, on average (the papers' way)."""
+    """The word of a query whose appending raises its documents' scores most, on average (the papers' way)."""
     query, filler = pool.queries[qid], plain_filler(pool.queries[qid])
     tried: dict[str, list[tuple[Pair, Pair]]] = {word: [] for word in pool.terms(qid)}
     for word, sides in tried.items():
