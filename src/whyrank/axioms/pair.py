@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -196,16 +196,3 @@ def _slots(line: Line, row: dict[str, Any], values: dict[str, Any]) -> dict[str,
             "the spans of slot do not fit the texts", "as many on both sides, in order, inside the text"
         )
     return {"slot": slot, "contents": contents}
-
-
-def grouped(pairs: Iterable[MinimalPair]) -> Iterator[tuple[str, list[MinimalPair]]]:
-    """Pairs by axiom and variant, in the order in which they first come."""
-    groups: dict[str, list[MinimalPair]] = {}
-    for pair in pairs:
-        groups.setdefault(label(pair), []).append(pair)
-    return iter(groups.items())
-
-
-def label(pair: MinimalPair) -> str:
-    """What to call a pair's kind: `TFC1:append`, or `own` for pairs that name no axiom."""
-    return ":".join(part for part in (pair.axiom or "own", pair.variant) if part)

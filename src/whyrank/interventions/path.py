@@ -135,6 +135,11 @@ def _received(target: Recording, arriving: Tensor, site: Site) -> Tensor:
 
 
 def _check(senders: Sequence[Site], receivers: SiteSet) -> None:
+    for sender in senders:
+        if sender.part not in SENDERS or sender.at is not None:
+            raise UserError(
+                f"{sender} cannot send", todo="senders are heads (4.9), L4.attn, L4.mlp, L4.resid or embed"
+            )
     for site in receivers:
         if site.part not in RECEIVERS or site.at is not None:
             raise UserError(f"{site} cannot receive", todo="receivers are logits, or q, k, v of heads: L10.H1.v")

@@ -24,7 +24,6 @@ from whyrank.rankers.neural import (
 from whyrank.rankers.ranker import Pair, Progress, Scorer, Scores
 from whyrank.text.pieces import Sequenced
 
-SIDES = ("query", "document")
 #: Pairs whose representations are held at once at the least.
 PAIRS_AT_A_TIME = 512
 #: What may be held beyond that, for texts that come again.

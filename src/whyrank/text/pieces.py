@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from tokenizers import Encoding, Tokenizer
 
@@ -69,11 +68,6 @@ class Pieces:
                 self.tokenizer.encode(prefix + text), document=0, prefix=len(prefix), types=self.types
             )
         return Tokens.of(self.tokenizer.encode(query, text), document=1, types=self.types)
-
-    @cached_property
-    def special_tokens_of_a_pair(self) -> int:
-        """How many special tokens a pair of texts gets."""
-        return self.tokenizer.num_special_tokens_to_add(is_pair=True)
 
     def windows(self, text: str, tokens: int) -> Iterator[str]:
         """The text itself if it has at most so many tokens, else half-overlapping passages that have.
