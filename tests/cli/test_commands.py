@@ -251,6 +251,14 @@ def test_a_run_can_come_through_a_pipe(folder, tmp_path):
     assert list(json.loads(done.stdout)["means"].values()) == list(json.loads(direct.stdout)["means"].values())
 
 
+def test_an_evaluation_of_the_same_order_with_other_scores_is_other_work(folder, tmp_path):
+    arguments = ["eval", tmp_path / "my.run", "--qrels", folder, "-m", "P@1", "-o", tmp_path / "e"]
+    (tmp_path / "my.run").write_text("q1 Q0 d0 1 2.0 x\nq1 Q0 d1 2 1.0 x\n")
+    assert whyrank(*arguments).returncode == 0
+    (tmp_path / "my.run").write_text("q1 Q0 d0 1 2.0 x\nq1 Q0 d1 2 3.0 x\n")
+    assert "other inputs" in one_line(whyrank(*arguments))
+
+
 def test_eval_says_which_judged_queries_a_run_lacks(folder, tmp_path):
     (tmp_path / "my.run").write_text("q1 Q0 d0 1 2.0 x\n")
     done = whyrank("eval", tmp_path / "my.run", "--qrels", folder, "-m", "P@1")

@@ -32,14 +32,13 @@ def evaluate_runs(
 ) -> None:
     """Measure runs and compare each with the first (paired t-test and randomisation test, Holm-corrected)."""
     say(f"evaluating {len(runs)} run{'s' * (len(runs) > 1)} against {qrels}")
-    from whyrank.cli.rank import RUN_FILE, fingerprint_of
-    from whyrank.collections.formats import read_run
+    from whyrank.cli.rank import fingerprint_of, run_of
     from whyrank.evaluation.evaluate import MEASURES, evaluate
     from whyrank.reports.manifest import RunFolder
 
     if len(set(runs)) < len(runs):
         raise UserError("the same run is given twice", todo="name each run once; the first is the baseline")
-    named = {_name(path, runs): read_run(path / RUN_FILE if path.is_dir() else path) for path in runs}
+    named = {_name(path, runs): run_of(path) for path in runs}
     judged = judgements(qrels)
     folder = None
     if out:

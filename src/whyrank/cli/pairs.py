@@ -72,11 +72,9 @@ def choose(n: int, seed: int, term: str, filler: str, top: int, ranks: str | Non
 def pair_options(run: Path | None, synonyms: Path | None, wordnet: bool) -> PairOptions:
     """Where pairs come from, by the options."""
     from whyrank.axioms.api import PairOptions
-    from whyrank.cli.rank import RUN_FILE
-    from whyrank.collections.formats import read_run
+    from whyrank.cli.rank import run_of
 
-    given = read_run(run / RUN_FILE if run.is_dir() else run) if run else None
-    return PairOptions(given, synonyms, wordnet)
+    return PairOptions(run_of(run) if run else None, synonyms, wordnet)
 
 
 def parse_ranks(text: str | None) -> tuple[tuple[int, int], ...]:

@@ -83,24 +83,29 @@ def rank(
 def first_stage_of(collection: Collection, run: Path | None, k: int) -> tuple[Run, str]:
     """The user's run, or else BM25's best k; with what to call it."""
     from whyrank.collections.bm25 import first_stage
-    from whyrank.collections.formats import read_run
 
     if run is not None:
-        path = run / RUN_FILE if run.is_dir() else run
-        return read_run(path), str(run)
+        return run_of(run), str(run)
     if not collection.queries:
         raise UserError("there are no queries", where=collection.name, todo="a collection to rank has queries")
     return first_stage(collection, k), f"BM25's top {k}"
 
 
+def run_of(path: Path) -> Run:
+    """The run in a TREC file or a run folder."""
+    from whyrank.collections.formats import read_run
+
+    return read_run(path / RUN_FILE if path.is_dir() else path)
+
+
 def fingerprint_of(run: Run) -> str:
-    """A hash of a run's content."""
+    """A hash of a run's content, its scores too: they are what is measured."""
     import hashlib
 
     digest = hashlib.sha256()
     for rows in run.values():
         for row in rows:
-            digest.update(f"{row.qid}\t{row.docno}\t{row.rank}\n".encode())
+            digest.update(f"{row.qid}\t{row.docno}\t{row.rank}\t{row.score!r}\n".encode())
     return digest.hexdigest()
 
 

@@ -85,7 +85,7 @@ class Encoder:
             h = self.layer(layer, h, geometry[layer], rows=few if layer == last - 1 else None, tap=tap)
         if rows is not None and few is None:
             h = h[:, list(rows)]
-        return Trace(self.anatomy.final_norm(h) if stop is None else h, tap.values)
+        return Trace(self.anatomy.final_norm(h) if stop is None else h, dict(tap.values))
 
     def embed(self, inputs: Inputs) -> Tensor:
         """The input of layer 0: [B, S, d]."""

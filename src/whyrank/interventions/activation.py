@@ -46,7 +46,7 @@ def patch_pair(
     named = token_categories(pair, ranker)
     categories = {name: torch.tensor([one == name for one in named]) for name in dict.fromkeys(named)}
     with no_gradients():
-        runs = [Recording.of(ranker.encoder, ranker.opened_inputs(text)) for text in texts]
+        runs = [Recording.of(ranker.encoder, ranker.opened_inputs([text])) for text in texts]
         target, source = runs if direction == "denoise" else runs[::-1]
         scores = [_read(ranker, run.resid[-1][None], run, text) for run, text in zip(runs, texts, strict=True)]
         text = texts[0] if direction == "denoise" else texts[1]
@@ -55,11 +55,11 @@ def patch_pair(
         for start in range(0, len(patches), size):
             some = patches[start : start + size]
             states = patched_states(target, source, some, rows=ranker.rows, categories=categories)
-            found.append(ranker.score_states(states, target.inputs, text))
+            found.append(ranker.score_states(states, target.inputs.repeated(len(some)), [text] * len(some)))
     return Patched(float(scores[0]), float(scores[1]), torch.cat(found) if found else torch.empty(0))
 
 
 def _read(ranker: NeuralRanker, top: Tensor, run: Recording, text: tuple[str, str]) -> Tensor:
     """The score of a recorded run: its top state through the final norm and the read-out."""
     rows = top if ranker.rows is None else top[:, list(ranker.rows)]
-    return ranker.score_states(ranker.encoder.anatomy.final_norm(rows), run.inputs, text)[0]
+    return ranker.score_states(ranker.encoder.anatomy.final_norm(rows), run.inputs, [text])[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
@@ -11,12 +11,10 @@ from torch import Tensor
 from whyrank.encoders.adapters import open_encoder
 from whyrank.encoders.anatomy import HuggingFaceModule
 from whyrank.encoders.inputs import Inputs
-from whyrank.encoders.site import Site
-from whyrank.encoders.tap import Value
 from whyrank.errors import UserError
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.heads import CLASSIFIERS, reads_mean
-from whyrank.rankers.neural import NeuralRanker, RankerTrace, batches_by_length, no_gradients, split_logits, traced
+from whyrank.rankers.neural import NeuralRanker, batches_by_length, no_gradients
 from whyrank.rankers.pooling import mean_rows
 from whyrank.rankers.ranker import Pair, Progress, Scores
 from whyrank.text.tokens import Tokens
@@ -64,10 +62,12 @@ class CrossEncoder(NeuralRanker):
     def document_tokens(self, query: str, text: str) -> Tokens:
         return self.pieces.whole(text, query=query)
 
-    def opened_inputs(self, pair: Pair, side: str = "document") -> Inputs:
-        return self.batch(self.pieces.pairs([pair]))
+    def opened_inputs(self, pairs: Sequence[Pair], side: str = "document") -> Inputs:
+        return self.batch(self.pieces.pairs(pairs))
 
-    def score_states(self, states: Tensor, inputs: Inputs, pair: Pair, side: str = "document") -> Tensor:
+    def score_states(
+        self, states: Tensor, inputs: Inputs, pairs: Sequence[Pair], side: str = "document"
+    ) -> Tensor:
         return self.read_out(states, inputs)
 
     def read_out(self, hidden: Tensor, inputs: Inputs) -> Tensor:
@@ -75,20 +75,6 @@ class CrossEncoder(NeuralRanker):
         pooled = mean_rows(hidden, inputs)[:, None] if self._mean else hidden[:, :1]
         logits = self._head(self.model, pooled)
         return logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
-
-    def trace(
-        self,
-        pairs: Sequence[Pair],
-        *,
-        side: str = "document",
-        read: Iterable[Site] = (),
-        replace: Mapping[Site, Value] | None = None,
-        categories: Mapping[str, Tensor] | None = None,
-    ) -> RankerTrace:
-        inner, logits = split_logits(read)
-        inputs = self.batch(self.pieces.pairs(pairs))
-        run = self.encoder.run(inputs, rows=self.rows, read=inner, replace=replace, categories=categories)
-        return traced(self.read_out(run.hidden, inputs), run.values, logits)
 
 
 def load_cross_encoder(checkpoint: Checkpoint, device: torch.device | str = "cpu") -> CrossEncoder:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from whyrank.encoders.inputs import Inputs
-from whyrank.encoders.site import Site
-from whyrank.encoders.tap import Value
 from whyrank.rankers.neural import (
     TOKENS_A_BATCH,
     NeuralRanker,
-    RankerTrace,
     batches_by_length,
     no_gradients,
-    split_logits,
-    traced,
 )
 from whyrank.rankers.ranker import Pair, Progress, Scorer, Scores
 from whyrank.text.pieces import Sequenced
@@ -90,39 +85,26 @@ class DualRanker(NeuralRanker):
             memory.forget_beyond(MEMORY_BYTES)
         return Scores(values, cut)
 
-    def trace(
-        self,
-        pairs: Sequence[Pair],
-        *,
-        side: str = "document",
-        read: Iterable[Site] = (),
-        replace: Mapping[Site, Value] | None = None,
-        categories: Mapping[str, Tensor] | None = None,
-    ) -> RankerTrace:
-        inner, logits = split_logits(read)
-        queries, documents = ([pair[i] for pair in pairs] for i in (0, 1))
-        opened, other = (queries, documents) if side == "query" else (documents, queries)
-        inputs = self.batch(self.sequences(opened, side))
-        run = self.encoder.run(inputs, rows=self.rows, read=inner, replace=replace, categories=categories)
-        mine = self.represent(run.hidden, inputs, side)
-        theirs = self._plain(other, "document" if side == "query" else "query")
-        both = zip(mine, theirs, strict=True) if side == "query" else zip(theirs, mine, strict=True)
-        return traced(torch.stack([self.similarity(query, text) for query, text in both]), run.values, logits)
+    def opened_inputs(self, pairs: Sequence[Pair], side: str = "document") -> Inputs:
+        return self.batch(self.sequences([pair[side == "document"] for pair in pairs], side))
 
-    def opened_inputs(self, pair: Pair, side: str = "document") -> Inputs:
-        return self.batch(self.sequences([pair[0 if side == "query" else 1]], side))
-
-    def score_states(self, states: Tensor, inputs: Inputs, pair: Pair, side: str = "document") -> Tensor:
+    def score_states(
+        self, states: Tensor, inputs: Inputs, pairs: Sequence[Pair], side: str = "document"
+    ) -> Tensor:
         other_side = "document" if side == "query" else "query"
-        (other,) = self._plain([pair[1 if side == "query" else 0]], other_side)
-        mine = self.represent(states, inputs.repeated(len(states)), side)
-        both = [(one, other) if side == "query" else (other, one) for one in mine]
-        return torch.stack([self.similarity(query, document) for query, document in both])
+        others = [pair[other_side == "document"] for pair in pairs]
+        encoded = self._plain(list(dict.fromkeys(others)), other_side)
+        scores = []
+        for mine, other in zip(self.represent(states, inputs, side), others, strict=True):
+            query, document = (mine, encoded[other]) if side == "query" else (encoded[other], mine)
+            scores.append(self.similarity(query, document))
+        return torch.stack(scores)
 
-    def _plain(self, texts: Sequence[str], side: str) -> list[Tensor]:
-        """Representations with gradients where they are switched on, in the texts' order."""
+    def _plain(self, texts: Sequence[str], side: str) -> dict[str, Tensor]:
+        """Representations by text, with gradients where they are switched on."""
         inputs = self.batch(self.sequences(texts, side))
-        return self.represent(self.encoder.run(inputs, rows=self.rows).hidden, inputs, side)
+        hidden = self.encoder.run(inputs, rows=self.rows).hidden
+        return dict(zip(texts, self.represent(hidden, inputs, side), strict=True))
 
 
 class Memory(dict[tuple[str, str], tuple[Tensor, bool]]):

@@ -74,15 +74,16 @@ class NeuralRanker(Ranker):
         """The whole sequence in which the encoder reads a document, uncut, each token with its role."""
 
     @abstractmethod
-    def score_states(self, states: Tensor, inputs: Inputs, pair: Pair, side: str = "document") -> Tensor:
-        """The scores [V] that last hidden states [V, rows, d] of one sequence would give, as `rows` are read out;
-        `pair` gives the other side's text where a family encodes both apart."""
+    def opened_inputs(self, pairs: Sequence[Pair], side: str = "document") -> Inputs:
+        """The sequences whose pass is opened, as one batch."""
 
     @abstractmethod
-    def opened_inputs(self, pair: Pair, side: str = "document") -> Inputs:
-        """The sequence whose pass is opened, as a batch of one."""
+    def score_states(
+        self, states: Tensor, inputs: Inputs, pairs: Sequence[Pair], side: str = "document"
+    ) -> Tensor:
+        """The scores [B] that last hidden states [B, rows, d] of opened sequences give, as `rows` are read out;
+        `pairs` give the other side's texts where a family encodes both apart."""
 
-    @abstractmethod
     def trace(
         self,
         pairs: Sequence[Pair],
@@ -97,6 +98,13 @@ class NeuralRanker(Ranker):
         `side` says which text's pass is opened in families that encode query and document apart;
         `logits` may be read, and is the score.
         """
+        sites = list(read)
+        logits = [site for site in sites if site.part == "logits"]
+        inner = [site for site in sites if site.part != "logits"]
+        inputs = self.opened_inputs(pairs, side)
+        run = self.encoder.run(inputs, rows=self.rows, read=inner, replace=replace, categories=categories)
+        scores = self.score_states(run.hidden, inputs, pairs, side)
+        return RankerTrace(scores, {**run.values, **dict.fromkeys(logits, scores)})
 
     def batch(self, sequences: Sequence[Sequenced]) -> Inputs:
         """The sequences as one padded batch on the encoder's device."""
@@ -114,17 +122,6 @@ def batches_by_length(sequences: Sequence[Sequenced], tokens: int = TOKENS_A_BAT
         size = max(1, tokens // len(sequences[order[start]]))
         yield order[start : start + size]
         start += size
-
-
-def split_logits(read: Iterable[Site]) -> tuple[list[Site], list[Site]]:
-    """The sites the encoder reads, and those that name the score."""
-    sites = list(read)
-    return [s for s in sites if s.part != "logits"], [s for s in sites if s.part == "logits"]
-
-
-def traced(scores: Tensor, values: dict[Site, Tensor], logits: Iterable[Site]) -> RankerTrace:
-    """The trace, with the score also under the `logits` sites that were asked for."""
-    return RankerTrace(scores, {**values, **dict.fromkeys(logits, scores)})
 
 
 def no_gradients() -> torch.inference_mode:
