@@ -14,7 +14,8 @@ from whyrank.axioms.pair import MinimalPair
 from whyrank.encoders.adapters import open_encoder
 from whyrank.encoders.inputs import Inputs
 from whyrank.encoders.site import Site, SiteSet
-from whyrank.interventions.activation import patch_pair
+from whyrank.interventions.activation import Activation
+from whyrank.interventions.opened import OpenedPair
 from whyrank.interventions.recording import Recording
 from whyrank.interventions.wavefront import patched_states
 from whyrank.rankers.load import load
@@ -59,8 +60,8 @@ def test_every_site_equals_plain_hooks(architecture, rows):
     encoder, (target, source) = open_encoder(model), two_runs(architecture)
     patches = [SiteSet.parse(name) for name in SETS]
     with torch.no_grad():
-        recordings = [Recording.of(encoder, Inputs(run.ids, run.types)) for run in (target, source)]
-        ours = patched_states(*recordings, patches, rows=rows)
+        recordings = [Recording.of(encoder, Inputs(run.ids, run.types), rows) for run in (target, source)]
+        ours = patched_states(*recordings, patches)
     for number, patch in enumerate(patches):
         theirs = with_hooks(model, architecture, target, source, patch)[0]
         theirs = theirs if rows is None else theirs[rows]
@@ -68,20 +69,20 @@ def test_every_site_equals_plain_hooks(architecture, rows):
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_residual_stream_and_patterns_equal_the_opened_encoders_own_replacement(architecture):
+@pytest.mark.parametrize("rows", [None, [0]])
+def test_residual_stream_and_patterns_equal_the_opened_encoders_own_replacement(architecture, rows):
     encoder, (target, source) = open_encoder(tiny_model(architecture)), two_runs(architecture)
     names = ["embed", "L1.resid", "L2.resid", "L1.resid@4", "L0.H2.pattern", "L2.H1.pattern", "L1.H1.pattern@2"]
     patches = [SiteSet.parse(name) for name in names]
     with torch.no_grad():
-        recordings = [Recording.of(encoder, run) for run in (target, source)]
+        recordings = [Recording.of(encoder, run, rows) for run in (target, source)]
         ours = patched_states(*recordings, patches)
         for number, patch in enumerate(patches):
             (site,) = patch
             whole = Site(site.part, site.layer, site.head)
             value = encoder.run(source, read=[whole]).values[whole]
-            torch.testing.assert_close(
-                ours[number], encoder.run(target, replace={site: value}).hidden[0], atol=1e-5, rtol=0
-            )
+            theirs = encoder.run(target, rows=rows, replace={site: value}).hidden[0]
+            torch.testing.assert_close(ours[number], theirs, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -121,7 +122,8 @@ def test_real_rankers_equal_their_own_opened_pass(real, name, direction):
         "L0.H9.z@inj+L1.H6.z@inj",
     ]
     patches = [SiteSet.parse(text) for text in names]
-    result = patch_pair(ranker, pair, patches, direction=direction)
+    result = OpenedPair.of(ranker, pair)
+    patched = Activation(direction).scores(result, patches)
     texts = [(pair.query, pair.baseline), (pair.query, pair.perturbed)]
     plain = ranker.score(texts)
     assert (result.baseline, result.perturbed) == pytest.approx(plain.tolist(), abs=1e-4)
@@ -135,12 +137,13 @@ def test_real_rankers_equal_their_own_opened_pass(real, name, direction):
             values = ranker.trace([source], read=list(whole.values())).values
             replace = {site: values[whole[site]] for site in patch}
             expected = ranker.trace([target], replace=replace, categories={"inj": injected}).scores[0]
-        assert float(result.patched[number]) == pytest.approx(float(expected), abs=1e-4)
+        assert float(patched[number]) == pytest.approx(float(expected), abs=1e-4)
 
 
 def test_a_sparse_ranker_is_patched_too(tmp_path):
     ranker = load(str(save(tmp_path, head="AutoModelForMaskedLM")), kind="sparse")
     pair = MinimalPair("1", "cat", "the dog sat a", "the dog sat cat")
     everything = "+".join(["embed", *(f"L{i}.{part}" for i in range(3) for part in ("attn", "mlp"))])
-    result = patch_pair(ranker, pair, [SiteSet(()), SiteSet.parse(everything)])
-    assert result.patched.tolist() == pytest.approx([result.baseline, result.perturbed], abs=1e-4)
+    result = OpenedPair.of(ranker, pair)
+    patched = Activation().scores(result, [SiteSet(()), SiteSet.parse(everything)])
+    assert patched.tolist() == pytest.approx([result.baseline, result.perturbed], abs=1e-4)

@@ -10,11 +10,15 @@ from tests.tiny import ARCHITECTURES, hugging_face_arguments, random_inputs, tin
 from whyrank.encoders.adapters import open_encoder
 from whyrank.encoders.site import Site, SiteSet
 from whyrank.errors import UserError
-from whyrank.interventions.path import path_to_heads, path_to_logits
+from whyrank.interventions.path import path_states
 from whyrank.interventions.recording import Recording
 
 LAYERS, HEADS = 3, 4
 ALL_HEADS = [Site("z", layer, head) for layer in range(LAYERS) for head in range(HEADS)]
+
+
+def sets(sites):
+    return [SiteSet((site,)) for site in sites]
 
 
 def runs(architecture):
@@ -62,9 +66,11 @@ def test_senders_to_the_logits(architecture, freeze_mlp):
     model, (target, source) = tiny_model(architecture), runs(architecture)
     encoder = open_encoder(model)
     with torch.no_grad():
-        recordings = [Recording.of(encoder, run) for run in (target, source)]
-        whole = path_to_logits(*recordings, SENDERS, freeze_mlp=freeze_mlp)
-        first = path_to_logits(*recordings, SENDERS, rows=[0], freeze_mlp=freeze_mlp)
+        recordings, first_only = (
+            [Recording.of(encoder, run, rows) for run in (target, source)] for rows in (None, [0])
+        )
+        whole = path_states(*recordings, sets(SENDERS), freeze_mlp=freeze_mlp)
+        first = path_states(*first_only, sets(SENDERS), freeze_mlp=freeze_mlp)
     for number, sender in enumerate(SENDERS):
         theirs, _ = frozen_by_hooks(model, architecture, target, source, sender, freeze_mlp)
         torch.testing.assert_close(whole[number], theirs[0], atol=1e-5, rtol=0)
@@ -79,9 +85,11 @@ def test_senders_to_heads(architecture, freeze_mlp, receivers):
     encoder, received = open_encoder(model), SiteSet.parse(receivers)
     senders = [Site.parse(name) for name in ("L0.H1.z", "L0.H3.z", "L0.attn", "L0.mlp")]
     with torch.no_grad():
-        recordings = [Recording.of(encoder, run) for run in (target, source)]
-        whole = path_to_heads(*recordings, senders, received, freeze_mlp=freeze_mlp)
-        first = path_to_heads(*recordings, senders, received, rows=[0], freeze_mlp=freeze_mlp)
+        recordings, first_only = (
+            [Recording.of(encoder, run, rows) for run in (target, source)] for rows in (None, [0])
+        )
+        whole = path_states(*recordings, sets(senders), received, freeze_mlp=freeze_mlp)
+        first = path_states(*first_only, sets(senders), received, freeze_mlp=freeze_mlp)
     plain = model(**hugging_face_arguments(architecture, target)).last_hidden_state
     for number, sender in enumerate(senders):
         _, seen = frozen_by_hooks(model, architecture, target, source, sender, freeze_mlp, watch=list(received))
@@ -100,13 +108,14 @@ def test_the_residual_stream_sends_too(architecture):
     encoder, (target, source) = open_encoder(tiny_model(architecture)), runs(architecture)
     with torch.no_grad():
         recordings = [Recording.of(encoder, run) for run in (target, source)]
-        sent = path_to_logits(*recordings, [Site.parse("L2.resid"), Site.parse("embed"), Site.parse("L0.resid")])
+        senders = [SiteSet.parse(name) for name in ("L2.resid", "embed", "L0.resid")]
+        sent = path_states(*recordings, senders)
         h = source_state = recordings[1].resid[2][None]
         by_hand = encoder.anatomy.final_norm(encoder.after_heads(2, h, recordings[0].z[2][None]))
         torch.testing.assert_close(sent[0], by_hand[0], atol=1e-5, rtol=0)
         torch.testing.assert_close(sent[1], sent[2], atol=1e-6, rtol=0)
         assert source_state is h
-        same = path_to_logits(recordings[0], recordings[0], SENDERS)
+        same = path_states(recordings[0], recordings[0], sets(SENDERS))
         torch.testing.assert_close(same, encoder.run(target).hidden.expand_as(same), atol=1e-5, rtol=0)
 
 
@@ -114,6 +123,6 @@ def test_a_sender_that_reaches_no_receiver_is_refused():
     encoder, (target, source) = open_encoder(tiny_model("bert")), runs("bert")
     recordings = [Recording.of(encoder, run) for run in (target, source)]
     with pytest.raises(UserError, match="below layer 1"):
-        path_to_heads(*recordings, [Site.parse("L1.H0.z")], SiteSet.parse("L1.H2.v"))
+        path_states(*recordings, [SiteSet.parse("L1.H0.z")], SiteSet.parse("L1.H2.v"))
     with pytest.raises(UserError, match="cannot receive"):
-        path_to_heads(*recordings, [Site.parse("L0.H0.z")], SiteSet.parse("L1.mlp"))
+        path_states(*recordings, [SiteSet.parse("L0.H0.z")], SiteSet.parse("L1.mlp"))

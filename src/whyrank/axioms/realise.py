@@ -20,31 +20,51 @@ class Realised(NamedTuple):
     perturbed: Pair
 
 
+class ForPatching(NamedTuple):
+    """The two inputs of an aligned pair, and each token's category, the same on both sides."""
+
+    texts: Realised
+    names: list[str]
+
+
 def realise(pair: MinimalPair, ranker: Ranker) -> Realised:
     """The pair's inputs for this ranker; CannotAlign when it does not fit or does not align."""
     slotted = slotted_for(pair, ranker)
     return Realised((pair.query, slotted.text("baseline")), (pair.query, slotted.text("perturbed")))
 
 
-def slotted_for(pair: MinimalPair, ranker: Ranker) -> Slotted:
+def realise_for_patching(pair: MinimalPair, ranker: NeuralRanker, side: str = "document") -> ForPatching:
+    """An aligned pair's inputs and categories. On the `query` side of a ranker that encodes both apart, the two
+    texts that differ stand as queries, and the pair's `query` as the document."""
+    if not pair.aligned:
+        raise CannotAlign("the pair is not aligned by nature")
+    slotted = slotted_for(pair, ranker, side)
+    texts = [slotted.text(one) for one in SIDES]
+    inputs = [(text, pair.query) if side == "query" else (pair.query, text) for text in texts]
+    return ForPatching(Realised(*inputs), _categories(pair, slotted, ranker, side))
+
+
+def slotted_for(pair: MinimalPair, ranker: Ranker, side: str = "document") -> Slotted:
     """The pair with its fillers and its cut for this ranker. BM25 counts words, which are aligned as they are."""
     whole = pair.slotted
-    cut = fitted(pair.query, whole, pair.filler, pair.aligned, ranker)
+    cut = fitted(pair.query, whole, pair.filler, pair.aligned, ranker, side)
     check_slots(pair.axiom, pair.variant, whole, cut)
     return cut
 
 
-def fitted(query: str, slotted: Slotted, filler: str, aligned: bool, ranker: Ranker) -> Slotted:
+def fitted(
+    query: str, slotted: Slotted, filler: str, aligned: bool, ranker: Ranker, side: str = "document"
+) -> Slotted:
     """Slots aligned, or only cut, for a ranker."""
     if filler == MASK:
         filler = own_filler(query, ranker)
         slotted = exchange_fillers(slotted, MASK, filler)
     if not isinstance(ranker, NeuralRanker):
         return slotted
-    tokenize = partial(ranker.document_tokens, query)
+    tokenize = partial(ranker.opened_tokens, query, side=side)
     if aligned:
-        return align(slotted, filler, tokenize, ranker.document_length)
-    return fit(slotted, tokenize, ranker.document_length)
+        return align(slotted, filler, tokenize, ranker.opened_length(side))
+    return fit(slotted, tokenize, ranker.opened_length(side))
 
 
 def own_filler(query: str, ranker: Ranker) -> str:
@@ -74,17 +94,19 @@ def check_slots(axiom: str | None, variant: str | None, whole: Slotted, cut: Slo
 
 def token_categories(pair: MinimalPair, ranker: NeuralRanker) -> list[str]:
     """Each token's category, the same for both sides of an aligned pair."""
-    if not pair.aligned:
-        raise CannotAlign("the pair is not aligned by nature")
-    slotted = slotted_for(pair, ranker)
+    return realise_for_patching(pair, ranker).names
+
+
+def _categories(pair: MinimalPair, slotted: Slotted, ranker: NeuralRanker, side: str) -> list[str]:
     sides = []
-    for side in SIDES:
-        text, spans = slotted.text(side), slotted.spans(side)
-        kinds = [_kind(pair, both) for both in zip(slotted.baseline, slotted.perturbed, strict=True)]
+    kinds = [_kind(pair, both) for both in zip(slotted.baseline, slotted.perturbed, strict=True)]
+    query = pair.query if side == "document" else ""
+    for one in SIDES:
+        text, spans = slotted.text(one), slotted.spans(one)
         changed = [span for span, kind in zip(spans, kinds, strict=True) if kind == "inj"]
         fillers = [span for span, kind in zip(spans, kinds, strict=True) if kind == "filler"]
-        tokens = ranker.document_tokens(pair.query, text)
-        sides.append(categorise(tokens, text, query=pair.query, term=pair.term, changed=changed, fillers=fillers))
+        tokens = ranker.opened_tokens(pair.query, text, side=side)
+        sides.append(categorise(tokens, text, query=query, term=pair.term, changed=changed, fillers=fillers))
     assert sides[0] == sides[1], f"{pair.id}: the two sides must have the same categories"
     return sides[0]
 

@@ -80,6 +80,11 @@ class Geometry:
     bias: Tensor | None = None
     rotation: tuple[Tensor, Tensor] | None = None
 
+    def only(self, i: int) -> Geometry:
+        """The same for one sequence of the batch."""
+        bias = self.bias
+        return Geometry(bias if bias is None or len(bias) == 1 else bias[i : i + 1], self.rotation)
+
 
 @dataclass(frozen=True)
 class Anatomy:

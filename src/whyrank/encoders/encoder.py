@@ -103,13 +103,17 @@ class Encoder:
         """One block: [B, S, d] -> [B, S, d], or [B, len(rows), d]."""
         block = self.blocks[layer]
         h = tap("resid", layer, h)
-        u = block.norm_before_attention(h)
         if rows is None:
-            z = self._heads(layer, u, geometry, tap)
+            z = self._heads(layer, block.norm_before_attention(h), geometry, tap)
         else:
-            z = rows_attention(block, u, geometry, list(rows), self.heads)
+            z = self.heads_at(layer, h, geometry, list(rows))
             h = h[:, list(rows)]
         return self.after_heads(layer, h, merge_heads(z), tap)
+
+    def heads_at(self, layer: int, h: Tensor, geometry: Geometry, rows: list[int]) -> Tensor:
+        """The heads' outputs z [B, heads, R, d_head] of a block at some rows only."""
+        block = self.blocks[layer]
+        return rows_attention(block, block.norm_before_attention(h), geometry, rows, self.heads)
 
     def after_heads(self, layer: int, h: Tensor, z: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """The rest of a block once its heads' outputs z [B, S, d] are known: no attention, rows independent."""

@@ -53,6 +53,12 @@ class Inputs:
         lengths = None if self.own_lengths is None else self.own_lengths.expand(times)
         return Inputs(self.ids.expand(times, -1), self.types.expand(times, -1), mask, lengths)
 
+    def only(self, i: int) -> Inputs:
+        """One sequence of the batch, as a batch of its own; it must be one of the longest."""
+        mask = None if self.mask is None or bool(self.mask[i].all()) else self.mask[i : i + 1]
+        lengths = None if self.own_lengths is None else self.own_lengths[i : i + 1]
+        return Inputs(self.ids[i : i + 1], self.types[i : i + 1], mask, lengths)
+
     @property
     def attention_mask(self) -> Tensor:
         """The mask, all True where nothing is padded."""

@@ -14,52 +14,42 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from whyrank.axioms.pair import MinimalPair
-from whyrank.axioms.realise import realise, token_categories
 from whyrank.encoders.site import SiteSet
-from whyrank.errors import UserError
-from whyrank.interventions.recording import Recording
+from whyrank.interventions.intervention import Intervention
+from whyrank.interventions.one_row import is_one_row, one_row_states
+from whyrank.interventions.opened import TOKENS_AT_ONCE, OpenedPair
 from whyrank.interventions.wavefront import patched_states
-from whyrank.rankers.neural import NeuralRanker, no_gradients
-
-DIRECTIONS = ("denoise", "noise")
-#: Values of the residual stream held for variants at once, in numbers; bounds the memory whatever the sweep.
-NUMBERS_AT_ONCE = 16_000_000
+from whyrank.rankers.neural import no_gradients
 
 
 @dataclass(frozen=True)
-class Patched:
-    """The scores of both sides of a pair, and of the target run under each patch [V]."""
+class Activation(Intervention):
+    """The intervention: exact, by a walk up the layers, and by one changed row where one position is patched."""
 
-    baseline: float
-    perturbed: float
-    patched: Tensor
+    direction: str = "denoise"
+    method = "activation"
 
+    def told(self) -> list[object]:
+        return [self.method, self.direction]
 
-def patch_pair(
-    ranker: NeuralRanker, pair: MinimalPair, patches: Sequence[SiteSet], *, direction: str = "denoise"
-) -> Patched:
-    """Exact activation patching of the document side of one aligned pair."""
-    if direction not in DIRECTIONS:
-        raise UserError(f"unknown direction '{direction}'", todo=f"choose {' or '.join(DIRECTIONS)}")
-    texts = realise(pair, ranker)
-    named = token_categories(pair, ranker)
-    categories = {name: torch.tensor([one == name for one in named]) for name in dict.fromkeys(named)}
-    with no_gradients():
-        runs = [Recording.of(ranker.encoder, ranker.opened_inputs([text])) for text in texts]
-        target, source = runs if direction == "denoise" else runs[::-1]
-        scores = [_read(ranker, run.resid[-1][None], run, text) for run, text in zip(runs, texts, strict=True)]
-        text = texts[0] if direction == "denoise" else texts[1]
-        size = max(1, NUMBERS_AT_ONCE // target.resid[0].numel())
-        found = []
-        for start in range(0, len(patches), size):
-            some = patches[start : start + size]
-            states = patched_states(target, source, some, rows=ranker.rows, categories=categories)
-            found.append(ranker.score_states(states, target.inputs.repeated(len(some)), [text] * len(some)))
-    return Patched(float(scores[0]), float(scores[1]), torch.cat(found) if found else torch.empty(0))
+    def scores(self, opened: OpenedPair, patches: Sequence[SiteSet]) -> Tensor:
+        single = [i for i, patch in enumerate(patches) if len(patch.sites) == 1 and is_one_row(patch.sites[0])]
+        others = sorted(set(range(len(patches))) - set(single))
+        found = torch.empty(len(patches))
+        found[others] = self._walked(opened, [patches[i] for i in others])
+        found[single] = self._one_row(opened, [patches[i] for i in single])
+        return found
 
+    def _walked(self, opened: OpenedPair, patches: Sequence[SiteSet]) -> Tensor:
+        target, source = opened.runs(self.direction)
+        return opened.scores_of(
+            patches, lambda some: patched_states(target, source, some, opened.categories), self.direction
+        )
 
-def _read(ranker: NeuralRanker, top: Tensor, run: Recording, text: tuple[str, str]) -> Tensor:
-    """The score of a recorded run: its top state through the final norm and the read-out."""
-    rows = top if ranker.rows is None else top[:, list(ranker.rows)]
-    return ranker.score_states(ranker.encoder.anatomy.final_norm(rows), run.inputs, [text])[0]
+    def _one_row(self, opened: OpenedPair, patches: Sequence[SiteSet]) -> Tensor:
+        target, source = opened.runs(self.direction)
+        if not patches:
+            return torch.empty(0)
+        with no_gradients():
+            states = one_row_states(target, source, [patch.sites[0] for patch in patches], TOKENS_AT_ONCE)
+            return opened.read_out(states, target.inputs.repeated(len(patches))).cpu()

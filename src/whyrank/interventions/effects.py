@@ -37,10 +37,18 @@ class Effects:
         return cls(frame.astype(COLUMNS))
 
     @classmethod
-    def read(cls, paths: Sequence[Path]) -> Effects:
+    def read(cls, paths: Path | Sequence[Path]) -> Effects:
+        """The rows of one effects.parquet, or of several one after the other."""
         import pandas as pd
 
+        paths = [paths] if isinstance(paths, Path) else paths
         return cls(pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True).astype(COLUMNS))
+
+    @classmethod
+    def joined(cls, several: Iterable[Effects]) -> Effects:
+        import pandas as pd
+
+        return cls(pd.concat([one.frame for one in several], ignore_index=True))
 
     def write(self, path: Path) -> None:
         with whole_file(path) as partial:
@@ -60,27 +68,31 @@ def effect_rows(
     perturbed: float,
     patched: Sequence[float],
     *,
+    names: Sequence[str],
     method: str,
     direction: str,
     receiver: str | None = None,
 ) -> Iterable[dict[str, Any]]:
-    """The rows of one pair; effect = patched - base, in the model's score units."""
+    """The rows of one pair, whose tokens have the categories `names`; effect = patched - base, in score units."""
     shared = {
         "pair": pair.id, "qid": pair.qid, "docid": pair.docid, "axiom": pair.axiom, "variant": pair.variant,
         "k": pair.k, "rank": pair.rank, "term_present": None if pair.tf is None else pair.tf > 0,
         "method": method, "direction": direction, "receiver": receiver, "base": base, "perturbed": perturbed,
     }  # fmt: skip
     for patch, value in zip(patches, patched, strict=True):
-        yield {**shared, **_place(patch), "patched": value, "effect": value - base}
+        yield {**shared, **_place(patch, names), "patched": value, "effect": value - base}
 
 
-def _place(patch: SiteSet) -> dict[str, Any]:
-    """A single site's layer, head and cut; a set of several has only its name."""
+def _place(patch: SiteSet, names: Sequence[str]) -> dict[str, Any]:
+    """A single site's layer, head and cut (at a position, the category of its token); a set has only its name, and
+    its cut where all its sites share it."""
     only = patch.sites[0] if len(patch.sites) == 1 else None
+    cuts = {site.at for site in patch}
+    at = cuts.pop() if len(cuts) == 1 else None
     return {
         "site": str(patch),
         "layer": only.layer if only else None,
         "head": only.head if only else None,
-        "position": only.at if only and isinstance(only.at, int) else None,
-        "category": only.at if only and isinstance(only.at, str) else None,
+        "position": at if isinstance(at, int) else None,
+        "category": names[at] if isinstance(at, int) else at,
     }

@@ -6,154 +6,172 @@
    all receivers overwritten by what they were in step 1, and read the score.
 
 With every head frozen nothing moves between positions: rows are independent, so a sender travels by LayerNorms and
-MLPs only, and for a read-out of the first row only that row is ever computed. All of it is exact.
+MLPs only, and for a read-out of the first row only that row is ever computed. In step 2 the receivers' layer still
+reads the target's input, so only the receivers' own attention is made again (none, if only values are received:
+z' = P v'). All of it is exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from whyrank.encoders.attention import split_heads
+from whyrank.encoders.encoder import Encoder
 from whyrank.encoders.site import Site, SiteSet
 from whyrank.errors import UserError
+from whyrank.interventions.intervention import Intervention
+from whyrank.interventions.opened import OpenedPair
 from whyrank.interventions.recording import Recording
-from whyrank.interventions.wavefront import Wavefront
+from whyrank.interventions.wavefront import Value, Wavefront
 
 #: What can send: a head's output, a sublayer's output, the residual stream at a layer, the embeddings.
 SENDERS = ("z", "attn", "mlp", "resid", "embed")
 RECEIVERS = ("q", "k", "v")
+LOGITS = "logits"
 
 
-def path_to_logits(
+@dataclass(frozen=True)
+class PathPatching(Intervention):
+    """The intervention: from each sender to the logits (`receivers` None) or to heads' q, k, v together."""
+
+    receivers: SiteSet | None = None
+    freeze_mlp: bool = False
+    direction: str = "denoise"
+    method = "path"
+
+    @classmethod
+    def to(cls, text: str, *, freeze_mlp: bool = False, direction: str = "denoise") -> PathPatching:
+        """`logits`, or heads' q, k, v with commas or + between them."""
+        receivers = None if text.strip() == LOGITS else SiteSet.parse(text.replace(" ", "").replace(",", "+"))
+        return cls(receivers, freeze_mlp, direction)
+
+    @property
+    def receiver(self) -> str:
+        return LOGITS if self.receivers is None else str(self.receivers)
+
+    def told(self) -> list[object]:
+        return [self.method, self.receiver, self.freeze_mlp, self.direction]
+
+    def check(self, encoder: Encoder, senders: Sequence[SiteSet]) -> None:
+        """Raises when a receiver is none, or a sender cannot send, or reaches no receiver."""
+        super().check(encoder, senders)
+        for site in self.receivers or ():
+            site.check(encoder.layers, encoder.heads)
+        check_path(senders, self.receivers)
+
+    def reached_from(self, sender: SiteSet) -> bool:
+        """Whether any receiver is above the sender."""
+        return self.receivers is None or all(_layer(site) < top(self.receivers, site) for site in sender)
+
+    def scores(self, opened: OpenedPair, patches: Sequence[SiteSet]) -> Tensor:
+        target, source = opened.runs(self.direction)
+
+        def states(some: Sequence[SiteSet]) -> Tensor:
+            return path_states(target, source, some, self.receivers, opened.categories, freeze_mlp=self.freeze_mlp)
+
+        return opened.scores_of(patches, states, self.direction)
+
+
+def path_states(
     target: Recording,
     source: Recording,
-    senders: Sequence[Site],
+    senders: Sequence[SiteSet],
+    receivers: SiteSet | None = None,
+    categories: Mapping[str, Tensor] | None = None,
     *,
-    rows: Sequence[int] | None = None,
     freeze_mlp: bool = False,
 ) -> Tensor:
-    """The last hidden states [V, S or rows, d], one a sender."""
-    travelled = _travel(target, source, senders, target.encoder.layers, rows, freeze_mlp)
-    return target.encoder.anatomy.final_norm(travelled)
+    """The last hidden states [V, S or rows, d], one a sender (or set of senders)."""
+    check_path(senders, receivers)
+    walk = Frozen(target, lambda _, site: source.value(site), senders, categories or {}, receivers, freeze_mlp)
+    if receivers is None:
+        return walk.run()
+    received = walk.received()
+    step_2 = Wavefront(target, lambda number, site: received[site][number], [receivers] * len(senders), {})
+    return step_2.run()
 
 
-def path_to_heads(
-    target: Recording,
-    source: Recording,
-    senders: Sequence[Site],
-    receivers: SiteSet,
-    *,
-    rows: Sequence[int] | None = None,
-    freeze_mlp: bool = False,
-) -> Tensor:
-    """The last hidden states [V, S or rows, d], one a sender, by way of all the receivers together.
+class Frozen(Wavefront):
+    """Step 1: the walk with every head held at its recorded value, but for the senders."""
 
-    A sender at or above a receiver's layer does not reach it; one that reaches none is refused.
-    """
-    _check(senders, receivers)
-    arriving: dict[int, Tensor] = {
-        layer: _travel(target, source, senders, layer, None, freeze_mlp)
-        for layer in sorted({_layer(site) for site in receivers})
-    }
-    values = {site: _received(target, arriving[_layer(site)], site) for site in receivers}
-    walk = Wavefront(target, lambda number, site: values[site][number], [receivers] * len(senders), rows, {})
-    return walk.run()
+    def __init__(
+        self,
+        target: Recording,
+        value: Value,
+        senders: Sequence[SiteSet],
+        categories: Mapping[str, Tensor],
+        receivers: SiteSet | None,
+        freeze_mlp: bool,
+    ) -> None:
+        super().__init__(target, value, senders, categories)
+        self.receivers, self.freeze_mlp = receivers, freeze_mlp
+        self._received: dict[Site, Tensor] = {}
 
+    def received(self) -> dict[Site, Tensor]:
+        """Each receiver's q, k or v [V, S, d_head]."""
+        assert self.receivers is not None
+        last = max(_layer(site) for site in self.receivers)
+        self._receive(last, self.walk(last))
+        return self._received
 
-def _travel(
-    target: Recording,
-    source: Recording,
-    senders: Sequence[Site],
-    to: int,
-    rows: Sequence[int] | None,
-    freeze_mlp: bool,
-) -> Tensor:
-    """The input of layer `to` [V, S or rows, d] when a sender has the source's value and all heads are frozen."""
-    first = target.resid[0] if rows is None else target.resid[0][list(rows)]
-    state, order = first.new_empty(0, *first.shape), []
-    for layer in range(to):
-        here = [number for number, sender in enumerate(senders) if _layer(sender) == layer]
-        base = _rows(target.resid[layer], rows)
-        h = torch.cat([state, base.expand(len(here), -1, -1)]).clone()
-        order += here
-        old = len(order) - len(here)
-        state = _frozen_layer(
-            target, source, layer, h, [(old + i, senders[n]) for i, n in enumerate(here)], rows, freeze_mlp
-        )
-    late = [number for number, sender in enumerate(senders) if _layer(sender) >= to]
-    arrived = _rows(target.resid[to], rows).expand(len(late), -1, -1).clone()
-    for row, number in enumerate(late):
-        if senders[number].part in ("resid", "embed") and _layer(senders[number]) == to:
-            arrived[row] = _rows(source.value(senders[number]), rows)
-    state = torch.cat([state, arrived])
-    back = torch.empty(len(senders), dtype=torch.long)
-    back[torch.tensor(order + late, dtype=torch.long)] = torch.arange(len(senders))
-    return state[back]
+    def rows(self, layer: int) -> list[int] | None:
+        """On the way to the logits, the rows that are read, in every layer; heads receive from all rows."""
+        return None if self.receivers is not None or self.target.rows is None else list(self.target.rows)
 
+    def passing(self, layer: int, state: Tensor, order: list[int]) -> None:
+        if any(_layer(site) == layer for site in self.receivers or ()):
+            self._receive(layer, self.assemble(layer, state, order))
 
-def _frozen_layer(
-    target: Recording,
-    source: Recording,
-    layer: int,
-    h: Tensor,
-    joining: list[tuple[int, Site]],
-    rows: Sequence[int] | None,
-    freeze_mlp: bool,
-) -> Tensor:
-    """One layer with its heads as they were, but for the senders that join here."""
-    block, heads = target.encoder.blocks[layer], target.encoder.heads
-    z = _rows(target.z[layer], rows).expand(len(h), -1, -1).clone()
-    for row, sender in joining:
-        value = _rows(source.value(sender), rows)
-        if sender.part in ("resid", "embed"):
-            h[row] = value
-        elif sender.part == "z":
-            width = z.shape[-1] // heads
-            z[row, :, sender.head * width : (sender.head + 1) * width] = value  # type: ignore[operator]
-    attn = block.output(z)
-    for row, sender in joining:
-        if sender.part == "attn":
-            attn[row] = _rows(source.value(sender), rows)
-    x = block.norm_after_attention(h + attn)
-    frozen = _rows(target.mlp[layer], rows).expand(len(h), -1, -1).clone()
-    mlp = frozen if freeze_mlp else block.mlp(block.norm_before_mlp(x))
-    for row, sender in joining:
-        if sender.part == "mlp":
-            mlp[row] = _rows(source.value(sender), rows)
-    return block.norm_after_mlp(x + mlp)
+    def step(self, layer: int, state: Tensor, moving: list[int], joining: list[int]) -> tuple[Tensor, list[int]]:
+        few, order = self.rows(layer), [*moving, *joining]
+        h = self._join(state, self.target.state(layer, few), len(joining))
+        h = self.put("resid", layer, h, order, few)
+        return self.after_attention(layer, h, self.recorded_attention(layer, order), order), order
+
+    def mlp(self, layer: int, x: Tensor) -> Tensor:
+        if not self.freeze_mlp:
+            return super().mlp(layer, x)
+        return self.target.after_attention("mlp", layer, self.rows(layer)).expand_as(x)
+
+    def _receive(self, layer: int, arriving: Tensor) -> None:
+        """What the receivers of a layer are when its input is what arrives."""
+        block = self.encoder.blocks[layer]
+        u = block.norm_before_attention(arriving)
+        made: dict[str, Tensor] = {}
+        for site in self.receivers or ():
+            if _layer(site) == layer:
+                if site.part not in made:
+                    part = {"q": block.query, "k": block.key, "v": block.value}[site.part]
+                    made[site.part] = split_heads(part(u), self.encoder.heads)
+                self._received[site] = made[site.part][:, site.head]
 
 
-def _received(target: Recording, arriving: Tensor, site: Site) -> Tensor:
-    """A receiver's q, k or v [V, S, d_head] when its layer's input is what arrives."""
-    block = target.encoder.blocks[_layer(site)]
-    u = block.norm_before_attention(arriving)
-    part = {"q": block.query, "k": block.key, "v": block.value}[site.part]
-    return split_heads(part(u), target.encoder.heads)[:, site.head]
-
-
-def _check(senders: Sequence[Site], receivers: SiteSet) -> None:
-    for sender in senders:
-        if sender.part not in SENDERS or sender.at is not None:
+def check_path(senders: Sequence[SiteSet], receivers: SiteSet | None) -> None:
+    """Raises for the first sender that cannot send, receiver that cannot receive, or sender below no receiver."""
+    for site in (site for sender in senders for site in sender):
+        if site.part not in SENDERS:
             raise UserError(
-                f"{sender} cannot send", todo="senders are heads (4.9), L4.attn, L4.mlp, L4.resid or embed"
+                f"{site} cannot send", todo="senders are heads (4.9), L4.attn, L4.mlp, L4.resid or embed"
             )
+    if receivers is None:
+        return
     for site in receivers:
         if site.part not in RECEIVERS or site.at is not None:
             raise UserError(f"{site} cannot receive", todo="receivers are logits, or q, k, v of heads: L10.H1.v")
     highest = max(_layer(site) for site in receivers)
-    for sender in senders:
-        reaches = _layer(sender) < highest or (sender.part in ("resid", "embed") and _layer(sender) <= highest)
-        if not reaches:
+    for site in (site for sender in senders for site in sender):
+        if not _layer(site) < top(receivers, site):
             raise UserError(
-                f"{sender} is not below any receiver of {receivers}", todo=f"senders are below layer {highest}"
+                f"{site} is not below any receiver of {receivers}", todo=f"senders are below layer {highest}"
             )
 
 
-def _rows(x: Tensor, rows: Sequence[int] | None) -> Tensor:
-    return x if rows is None else x[..., list(rows), :]
+def top(receivers: SiteSet, sender: Site) -> int:
+    """The layer below which a sender reaches some receiver; the stream at a layer's input reaches that layer."""
+    return max(_layer(site) for site in receivers) + (sender.part in ("resid", "embed"))
 
 
 def _layer(site: Site) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from whyrank.encoders.encoder import Encoder
@@ -11,6 +11,7 @@ from whyrank.errors import UserError
 from whyrank.text.categories import CATEGORIES
 
 CUTS = ("position", "category")
+NAMED = ("heads", "blocks")
 
 
 @dataclass(frozen=True)
@@ -21,13 +22,18 @@ class SitePlan:
     by: str | None = None
 
     @classmethod
-    def parse(cls, text: str, encoder: Encoder, by: str | None = None) -> SitePlan:
+    def parse(
+        cls, text: str, encoder: Encoder, by: str | None = None, keep: Callable[[SiteSet], bool] | None = None
+    ) -> SitePlan:
         """`heads` (every head's output), `blocks` (residual stream, attention and MLP output of every layer), or
-        sets of sites with commas between them."""
+        sets of sites with commas between them. Of `heads` and `blocks`, those that `keep` accepts."""
         if by not in (None, *CUTS):
             raise UserError(f"cannot cut by '{by}'", todo=f"choose {' or '.join(CUTS)}")
-        named = {"heads": _heads(encoder), "blocks": _blocks(encoder)}
-        sets = named.get(text.strip()) or tuple(SiteSet.parse(part.strip()) for part in text.split(","))
+        named = {"heads": _heads, "blocks": _blocks}.get(text.strip())
+        if named:
+            sets = tuple(one for one in named(encoder) if keep is None or keep(one))
+        else:
+            sets = tuple(dict.fromkeys(SiteSet.parse(part.strip()) for part in text.split(",")))
         for site in (site for one in sets for site in one):
             site.check(encoder.layers, encoder.heads)
             if by and site.at is not None:
@@ -35,25 +41,23 @@ class SitePlan:
         return cls(sets, by)
 
     def patches(self, categories: Sequence[str]) -> list[SiteSet]:
-        """The sets for a pair whose tokens have these categories; a category that it lacks is left out."""
+        """The sets for a pair whose tokens have these categories; what it lacks is left out."""
         if self.by is None:
             present = {*categories}
-            return [one for one in self.sets if all(_is_there(site, present) for site in one)]
+            return [one for one in self.sets if all(_is_there(site, present, len(categories)) for site in one)]
         places: Sequence[int | str] = range(len(categories))
         if self.by == "category":
             places = [name for name in CATEGORIES if name in set(categories)]
         return [SiteSet(tuple(replace(site, at=at) for site in one)) for one in self.sets for at in places]
 
 
-def _is_there(site: Site, present: set[str]) -> bool:
-    return not isinstance(site.at, str) or site.at in present
+def _is_there(site: Site, present: set[str], length: int) -> bool:
+    return site.at is None or (site.at < length if isinstance(site.at, int) else site.at in present)
 
 
-def _heads(encoder: Encoder) -> tuple[SiteSet, ...]:
-    return tuple(
-        SiteSet((Site("z", layer, head),)) for layer in range(encoder.layers) for head in range(encoder.heads)
-    )
+def _heads(encoder: Encoder) -> list[SiteSet]:
+    return [SiteSet((Site("z", layer, head),)) for layer in range(encoder.layers) for head in range(encoder.heads)]
 
 
-def _blocks(encoder: Encoder) -> tuple[SiteSet, ...]:
-    return tuple(SiteSet((Site(part, layer),)) for layer in range(encoder.layers) for part in BLOCK_PARTS)
+def _blocks(encoder: Encoder) -> list[SiteSet]:
+    return [SiteSet((Site(part, layer),)) for layer in range(encoder.layers) for part in BLOCK_PARTS]

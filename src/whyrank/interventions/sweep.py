@@ -1,19 +1,29 @@
-"""Sweeps: pairs x sites, in shards that are written whole and taken up again after a kill."""
+"""Sweeps: pairs x sites x an intervention, in shards that are written whole and taken up again after a kill."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
+
+import torch
 
 from whyrank import __version__
 from whyrank.axioms.pair import MinimalPair
-from whyrank.axioms.realise import token_categories
+from whyrank.axioms.realise import realise_for_patching
+from whyrank.engines.engine import Engine, Local
 from whyrank.errors import UserError
-from whyrank.interventions.activation import patch_pair
+from whyrank.interventions.activation import Activation
 from whyrank.interventions.effects import Effects, effect_rows
+from whyrank.interventions.intervention import Intervention
+from whyrank.interventions.opened import OpenedPair
 from whyrank.interventions.plan import SitePlan
+from whyrank.rankers.load import load
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.ranker import Progress
 from whyrank.store.atomic import write_text
@@ -24,60 +34,137 @@ from whyrank.text.alignment import CannotAlign
 PAIRS_A_SHARD = 8
 
 
+@dataclass(frozen=True)
+class Work:
+    """What is done to every pair, whoever does it."""
+
+    plan: SitePlan
+    intervention: Intervention
+    side: str = "document"
+
+    def effects(
+        self, ranker: NeuralRanker, pairs: Sequence[MinimalPair], progress: Progress | None = None
+    ) -> Effects:
+        """The rows of some pairs."""
+        return Effects.of(row for pair in pairs for row in self._rows(ranker, pair, progress))
+
+    def _rows(
+        self, ranker: NeuralRanker, pair: MinimalPair, progress: Progress | None
+    ) -> Iterator[dict[str, object]]:
+        opened = OpenedPair.of(ranker, pair, self.side)
+        patches, how = self.plan.patches(opened.names), self.intervention
+        yield from effect_rows(
+            pair,
+            patches,
+            opened.baseline,
+            opened.perturbed,
+            how.scores(opened, patches).tolist() if patches else [],
+            names=opened.names,
+            method=how.method,
+            direction=how.direction,
+            receiver=how.receiver,
+        )
+        if progress:
+            progress(1)
+
+    def key(self, fingerprint: str, pairs: Sequence[MinimalPair]) -> str:
+        """What tells a shard from any other: its content is decided by this and nothing else."""
+        told = [
+            __version__,
+            fingerprint,
+            [pair.to_json() for pair in pairs],
+            list(map(str, self.plan.sets)),
+            self.plan.by,
+            self.intervention.told(),
+            self.side,
+        ]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
 def sweep(
     ranker: NeuralRanker,
     pairs: Sequence[MinimalPair],
     plan: SitePlan,
+    intervention: Intervention | None = None,
     *,
-    direction: str = "denoise",
+    side: str = "document",
     shards: Path | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Effects:
-    """Activation patching of every site of the plan in every pair."""
-    check_aligned_for(ranker, pairs)
-    if shards is None:
-        return Effects.of(row for pair in pairs for row in _rows(ranker, pair, plan, direction, progress))
-    done, fingerprint = [], ranker.fingerprint()
-    for number, some in enumerate(_groups(pairs)):
-        path = shards / f"{number:05d}.parquet"
-        key = _key(fingerprint, some, plan, direction)
-        if not _is_whole(path, key):
-            Effects.of(row for pair in some for row in _rows(ranker, pair, plan, direction, progress)).write(path)
-            write_text(path.with_suffix(".json"), json.dumps({"key": key, "sha256": sha256(path)}))
-        elif progress:
-            progress(len(some))
-        done.append(path)
-    return Effects.read(done)
+    """One row for every pair and site of the plan; with `shards`, a folder for this work, what is done is kept."""
+    work = Work(plan, intervention or Activation(), side)
+    work.intervention.check(ranker.encoder, plan.sets)
+    check_aligned_for(ranker, pairs, side)
+    engine = engine or Local()
+    groups = list(_groups(pairs))
+    fingerprint = ranker.fingerprint() if shards is not None or engine.remote else ""
+    store = None if shards is None else Store(shards, [work.key(fingerprint, some) for some in groups])
+    missing = [number for number in range(len(groups)) if store is None or not store.has(number)]
+    if progress:
+        progress(sum(map(len, groups)) - sum(len(groups[number]) for number in missing))
+    if missing:
+        work = Work(plan, work.intervention.prepared(ranker, plan.sets, side), side)
+    made: dict[int, Effects] = {}
+    for number, effects in _run(ranker, fingerprint, work, {n: groups[n] for n in missing}, engine, progress):
+        if store is None:
+            made[number] = effects
+        else:
+            store.keep(number, effects)
+    if store is None:
+        return Effects.joined(made[number] for number in range(len(groups)))
+    return Effects.read([store.path(number) for number in range(len(groups))])
 
 
-def check_aligned_for(ranker: NeuralRanker, pairs: Sequence[MinimalPair]) -> None:
+def check_aligned_for(ranker: NeuralRanker, pairs: Sequence[MinimalPair], side: str = "document") -> None:
     """Raises for the first pair that cannot be patched in this ranker, naming it and why."""
+    if not pairs:
+        raise UserError("no pairs to patch")
     for pair in pairs:
-        try:
-            token_categories(pair, ranker)
-        except CannotAlign as reason:
+        reason = why_not(ranker, pair, side)
+        if reason:
             raise UserError(
                 f"pair {pair.id!r} cannot be patched in {ranker.name}: {reason}",
                 todo="leave it out, or make pairs for this ranker with whyrank pairs --ranker",
-            ) from reason
+            )
 
 
-def _rows(
-    ranker: NeuralRanker, pair: MinimalPair, plan: SitePlan, direction: str, progress: Progress | None
-) -> Iterator[dict[str, object]]:
-    patches = plan.patches(token_categories(pair, ranker))
-    result = patch_pair(ranker, pair, patches, direction=direction)
-    yield from effect_rows(
-        pair,
-        patches,
-        result.baseline,
-        result.perturbed,
-        result.patched.tolist(),
-        method="activation",
-        direction=direction,
-    )
-    if progress:
-        progress(1)
+def why_not(ranker: NeuralRanker, pair: MinimalPair, side: str = "document") -> str | None:
+    """Why a pair cannot be patched in a ranker; None if it can."""
+    try:
+        realise_for_patching(pair, ranker, side)
+    except CannotAlign as reason:
+        return str(reason)
+    return None
+
+
+class Store:
+    """Shards in a folder, each with a note of what it is the result of and a checksum; and nothing else."""
+
+    def __init__(self, folder: Path, keys: Sequence[str]) -> None:
+        self.folder, self.keys = folder, keys
+
+    def path(self, number: int) -> Path:
+        return self.folder / f"{number:05d}.parquet"
+
+    def has(self, number: int) -> bool:
+        """Whether a shard is there, of this work, and as it was written."""
+        path, note = self.path(number), self.path(number).with_suffix(".json")
+        if not (path.exists() and note.exists()):
+            return False
+        try:
+            told = json.loads(note.read_text(encoding="utf-8"))
+        except ValueError:
+            return False
+        return bool(told.get("key") == self.keys[number] and told.get("sha256") == sha256(path))
+
+    def keep(self, number: int, effects: Effects) -> None:
+        effects.write(self.path(number))
+        note = {"key": self.keys[number], "sha256": sha256(self.path(number))}
+        write_text(self.path(number).with_suffix(".json"), json.dumps(note))
+
+    def forget(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _groups(pairs: Sequence[MinimalPair]) -> Iterator[Sequence[MinimalPair]]:
@@ -85,22 +172,56 @@ def _groups(pairs: Sequence[MinimalPair]) -> Iterator[Sequence[MinimalPair]]:
         yield pairs[start : start + PAIRS_A_SHARD]
 
 
-def _key(fingerprint: str, pairs: Sequence[MinimalPair], plan: SitePlan, direction: str) -> str:
-    """What tells a shard from any other: its content is decided by this and nothing else."""
-    told = [
-        __version__,
-        fingerprint,
-        [pair.to_json() for pair in pairs],
-        list(map(str, plan.sets)),
-        plan.by,
-    ]
-    return hashlib.sha256(json.dumps([*told, direction]).encode()).hexdigest()
+def _run(
+    ranker: NeuralRanker,
+    fingerprint: str,
+    work: Work,
+    groups: dict[int, Sequence[MinimalPair]],
+    engine: Engine,
+    progress: Progress | None,
+) -> Iterator[tuple[int, Effects]]:
+    """(number of the group, its rows), as they are done."""
+    if not engine.remote:
+        for number, pairs in groups.items():
+            yield number, work.effects(ranker, pairs, progress)
+        return
+    numbers, elsewhere = list(groups), Elsewhere(*_how_to_load(ranker), fingerprint, work)
+    for i, effects in engine.each(effects_elsewhere, elsewhere, [groups[number] for number in numbers]):
+        yield numbers[i], effects
+        if progress:
+            progress(len(groups[numbers[i]]))
 
 
-def _is_whole(path: Path, key: str) -> bool:
-    """Whether a shard is there, of this work, and as it was written."""
-    note = path.with_suffix(".json")
-    if not (path.exists() and note.exists()):
-        return False
-    told = json.loads(note.read_text(encoding="utf-8"))
-    return bool(told.get("key") == key and told.get("sha256") == sha256(path))
+@dataclass(frozen=True)
+class Elsewhere:
+    """What a worker needs: how to load the ranker, its fingerprint, and what to do."""
+
+    name: str
+    settings: tuple[tuple[str, Any], ...]
+    fingerprint: str
+    work: Work
+
+
+def effects_elsewhere(elsewhere: Elsewhere, pairs: Sequence[MinimalPair]) -> Effects:
+    """What a worker does with a shard: one thread, the ranker loaded once."""
+    torch.set_num_threads(1)
+    return elsewhere.work.effects(_ranker(elsewhere.name, elsewhere.settings, elsewhere.fingerprint), pairs)
+
+
+@lru_cache(maxsize=1)
+def _ranker(name: str, settings: tuple[tuple[str, Any], ...], fingerprint: str) -> NeuralRanker:
+    ranker = load(name, **dict(settings))
+    assert isinstance(ranker, NeuralRanker)
+    if ranker.fingerprint() != fingerprint:
+        raise UserError(
+            f"a worker loads other weights as {name}", todo="save the ranker to a folder that every worker sees"
+        )
+    return ranker
+
+
+def _how_to_load(ranker: NeuralRanker) -> tuple[str, tuple[tuple[str, Any], ...]]:
+    """The name and settings that give this ranker on a worker."""
+    checkpoint = ranker.checkpoint
+    name = str(checkpoint.folder) if checkpoint.source.place == "folder" else checkpoint.name
+    settings = {key: value for key, value in checkpoint.settings.items() if value is not None}
+    return name, tuple({**settings, "kind": ranker.kind}.items())

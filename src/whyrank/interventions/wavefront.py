@@ -4,9 +4,9 @@ A naive sweep runs one whole pass a patch. Here every patch is a *variant* of on
 
 1. a variant joins the batch at the lowest layer it touches, from the target's recorded state: the layers below
    are never run again;
-2. one that touches its first layer only after attention (z, attn, mlp) needs no attention there: its heads'
-   outputs are the recorded ones, but for what is patched;
-3. at the top layer only the rows that the read-out reads are computed, unless a patch touches its attention;
+2. one that does not touch its first layer's input needs no attention there: a' = a + W_O[:, head] (z' - z)[head]
+   with the recorded a, and z' of the heads it touches only;
+3. in the top layer only the rows that the read-out reads are computed;
 4. the variants of one pair have one length, so nothing is padded or masked.
 
 All of it is exact: `tests/interventions` compares with plain hooks on the Hugging Face module.
@@ -14,166 +14,209 @@ All of it is exact: `tests/interventions` compares with plain hooks on the Huggi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 
 import torch
 from torch import Tensor
 
-from whyrank.encoders.attention import (
-    attention_pattern,
-    fused_attention,
-    merge_heads,
-    rotate,
-    rows_attention,
-    split_heads,
-)
+from whyrank.encoders.attention import attention_pattern, fused_attention, merge_heads, rotate, split_heads
 from whyrank.encoders.site import Site, SiteSet
 from whyrank.interventions.recording import Recording
 
-#: Parts of a layer that come before its heads' outputs.
-BEFORE_HEADS = ("resid", "q", "k", "v", "pattern")
+#: What patch `number` puts at a site, at all positions that a recording keeps (or what broadcasts to them).
+Value = Callable[[int, Site], Tensor]
+AFTER_ATTENTION = ("z", "attn", "mlp")
 
 
 def patched_states(
     target: Recording,
     source: Recording,
     patches: Sequence[SiteSet],
-    *,
-    rows: Sequence[int] | None = None,
     categories: Mapping[str, Tensor] | None = None,
 ) -> Tensor:
     """The last hidden states [V, S or rows, d] of the target's run, one a patch, with the source's values put in.
 
     `categories` says which positions [S] a category means.
     """
-    return Wavefront(target, lambda _, site: source.value(site), patches, rows, categories or {}).run()
+    return Wavefront(target, lambda _, site: source.value(site), patches, categories or {}).run()
 
 
 class Wavefront:
-    """The walk; `value(number, site)` gives what patch `number` puts at a site, over all positions."""
+    """The walk of all variants; `order` says which patch each row of the batch is."""
 
     def __init__(
-        self,
-        target: Recording,
-        value: Callable[[int, Site], Tensor],
-        patches: Sequence[SiteSet],
-        rows: Sequence[int] | None,
-        categories: Mapping[str, Tensor],
+        self, target: Recording, value: Value, patches: Sequence[SiteSet], categories: Mapping[str, Tensor]
     ) -> None:
         self.target, self.value, self.encoder = target, value, target.encoder
-        self.rows, self.categories = None if rows is None else list(rows), categories
-        self.patches = [[_normal(site) for site in patch] for patch in patches]
-        for patch in self.patches:
-            for site in patch:
-                site.check(self.encoder.layers, self.encoder.heads)
+        self.categories, self.count = categories, len(patches)
         #: Which patches touch (part, layer), and how.
         self.touching: dict[tuple[str, int], list[tuple[int, Site]]] = {}
-        for number, patch in enumerate(self.patches):
+        #: The lowest layer that each patch touches.
+        self.first = [self.encoder.layers] * len(patches)
+        for number, patch in enumerate(patches):
             for site in patch:
-                self.touching.setdefault((site.part, _layer(site)), []).append((number, site))
+                site.check(self.encoder.layers, self.encoder.heads)
+                part, layer = ("resid", 0) if site.part == "embed" else (site.part, site.layer)
+                assert layer is not None, f"{site} is not inside the encoder"
+                self.touching.setdefault((part, layer), []).append((number, site))
+                self.first[number] = min(self.first[number], layer)
+        self._attention_input = cache(target.attention_input)
+        self._pattern = cache(target.pattern)
 
     def run(self) -> Tensor:
-        """Walks up; `order` says which patch each row of the batch is."""
-        first = [min((_layer(site) for site in patch), default=self.encoder.layers) for patch in self.patches]
+        """The last hidden states [V, S or rows, d]."""
+        return self.encoder.anatomy.final_norm(self.walk(self.encoder.layers))
+
+    def walk(self, stop: int) -> Tensor:
+        """The input of layer `stop`, or the top layer's output, of all variants in the order of the patches."""
         order: list[int] = []
-        state = self.target.resid[0].new_empty(0, *self.target.resid[0].shape)
-        for layer in range(self.encoder.layers):
-            joining = [number for number, lowest in enumerate(first) if lowest == layer]
-            early = [
-                n for n in joining if any(s.part in BEFORE_HEADS and _layer(s) == layer for s in self.patches[n])
-            ]
-            late = [n for n in joining if n not in set(early)]
-            state = self._layer(layer, state, order, early, late)
-            order += early + late
-        untouched = [number for number, lowest in enumerate(first) if lowest == self.encoder.layers]
-        top = self.target.resid[-1] if self.rows is None else self.target.resid[-1][self.rows]
-        if self.rows is not None and self._few_rows(self.encoder.layers - 1) is None:
-            state = state[:, self.rows]
-        state = torch.cat([state, top.expand(len(untouched), -1, -1)])
-        back = torch.empty(len(self.patches), dtype=torch.long)
-        back[torch.tensor(order + untouched, dtype=torch.long)] = torch.arange(len(self.patches))
-        return self.encoder.anatomy.final_norm(state[back])
+        state = self.target.state(0, self.rows(0)).new_empty(0)
+        for layer in range(stop):
+            self.passing(layer, state, order)
+            state, order = self.step(
+                layer, state, order, [n for n, first in enumerate(self.first) if first == layer]
+            )
+        return self.assemble(stop, state, order)
 
-    def _layer(self, layer: int, state: Tensor, order: list[int], early: list[int], late: list[int]) -> Tensor:
-        """One layer for the variants under way, those that join before attention, and those that join after."""
-        target, attending = self.target, order + early
-        h = torch.cat([state, target.resid[layer].expand(len(early), -1, -1)])
-        h = self._put("resid", layer, h, attending)
-        few = self._few_rows(layer)
-        z = self._heads(layer, h, attending, few)
-        joined = torch.cat([z, self._rows(target.z[layer], few).expand(len(late), -1, -1)])
-        numbers = attending + late
-        joined = merge_heads(self._put("z", layer, split_heads(joined, self.encoder.heads), numbers, few))
-        residual = torch.cat([self._rows(h, few), self._rows(target.resid[layer], few).expand(len(late), -1, -1)])
-        return self._after_heads(layer, residual, joined, numbers, few)
+    def assemble(self, layer: int, state: Tensor, order: list[int]) -> Tensor:
+        """All variants at the input of a layer, those that have not joined with the target's own state."""
+        late = sorted(set(range(self.count)) - set(order))
+        few = self.rows(layer - 1) if layer == self.encoder.layers else self.rows(layer)
+        state = self._join(state, self.target.state(layer, few), len(late))
+        state = self.put("resid", layer, state, [*order, *late], few)
+        back = torch.empty(self.count, dtype=torch.long)
+        back[torch.tensor([*order, *late], dtype=torch.long)] = torch.arange(self.count)
+        return state[back]
 
-    def _few_rows(self, layer: int) -> list[int] | None:
-        """The rows to compute at the top layer: those read out, if no patch needs the whole pattern there."""
-        if self.rows is None or layer < self.encoder.layers - 1:
-            return None
-        return None if any((part, layer) in self.touching for part in ("q", "k", "v", "pattern")) else self.rows
+    def passing(self, layer: int, state: Tensor, order: list[int]) -> None:
+        """Called before each layer, for walks that look at what passes."""
 
-    def _heads(self, layer: int, h: Tensor, numbers: list[int], few: list[int] | None) -> Tensor:
-        """The heads' outputs side by side [V, S or rows, d]."""
-        if not numbers:
-            return h.new_empty(0, h.shape[1] if few is None else len(few), h.shape[2])
-        block, geometry, heads = self.encoder.blocks[layer], self.target.geometry[layer], self.encoder.heads
-        u = block.norm_before_attention(h)
-        if few is not None:
-            return merge_heads(rows_attention(block, u, geometry, few, heads))
-        q, k, v = (split_heads(part(u), heads) for part in (block.query, block.key, block.value))
-        q, k, v = (self._put(part, layer, x, numbers) for part, x in (("q", q), ("k", k), ("v", v)))
-        q, k = rotate(q, geometry.rotation), rotate(k, geometry.rotation)
-        if ("pattern", layer) in self.touching:
-            return merge_heads(self._put("pattern", layer, attention_pattern(q, k, geometry.bias), numbers) @ v)
-        return merge_heads(fused_attention(q, k, v, geometry.bias))
+    def rows(self, layer: int) -> list[int] | None:
+        """The rows that are computed after a layer's attention; None is all."""
+        return self.target.kept_rows(layer)
 
-    def _after_heads(self, layer: int, h: Tensor, z: Tensor, numbers: list[int], few: list[int] | None) -> Tensor:
+    def step(self, layer: int, state: Tensor, moving: list[int], joining: list[int]) -> tuple[Tensor, list[int]]:
+        """One layer for the variants under way and those that join, before attention or after it."""
+        few = self.rows(layer)
+        at_input = {number for number, _ in self.touching.get(("resid", layer), ())}
+        early, late = [n for n in joining if n in at_input], [n for n in joining if n not in at_input]
+        attending, order = [*moving, *early], [*moving, *early, *late]
+        h = self.put("resid", layer, self._join(state, self.target.resid[layer], len(early)), attending)
+        attn = self.recorded_attention(layer, late)
+        if attending:
+            z = self.put("z", layer, self._heads(layer, h, attending, few), attending, few)
+            attn = torch.cat([self.encoder.blocks[layer].output(merge_heads(z)), attn])
+            h = h if few is None else h[:, few]
+        residual = self._join(h, self.target.state(layer, few), len(late))
+        return self.after_attention(layer, residual, attn, order), order
+
+    def recorded_attention(self, layer: int, numbers: list[int]) -> Tensor:
+        """What attention adds in variants that read the target's own input: the recorded a, and the difference
+        that the touched heads make."""
+        few = self.rows(layer)
+        attn = self.target.after_attention("attn", layer, few).expand(len(numbers), -1, -1).clone()
+        W_O, width = self.encoder.blocks[layer].output.weight, self.encoder.width // self.encoder.heads
+        place = {number: row for row, number in enumerate(numbers)}
+        touched: dict[tuple[int, int], list[Site]] = {}
+        for part in ("q", "k", "v", "pattern", "z"):
+            for number, site in self.touching.get((part, layer), ()):
+                if number in place:
+                    assert site.head is not None
+                    touched.setdefault((number, site.head), []).append(site)
+        for (number, head), sites in touched.items():
+            was = self.target.after_attention("z", layer, few)[:, head * width : (head + 1) * width]
+            difference = self._head(number, layer, head, sites, was) - was
+            attn[place[number]].addmm_(difference, W_O[:, head * width : (head + 1) * width].T)
+        return attn
+
+    def after_attention(self, layer: int, h: Tensor, attn: Tensor, numbers: list[int]) -> Tensor:
+        """The rest of a layer, rows independent."""
+        block, few = self.encoder.blocks[layer], self.rows(layer)
+        x = block.norm_after_attention(h + self.put("attn", layer, attn, numbers, few))
+        mlp = self.put("mlp", layer, self.mlp(layer, x), numbers, few)
+        return block.norm_after_mlp(x + mlp)
+
+    def mlp(self, layer: int, x: Tensor) -> Tensor:
         block = self.encoder.blocks[layer]
-        attn = self._put("attn", layer, block.output(z), numbers, few)
-        x = block.norm_after_attention(h + attn)
-        return block.norm_after_mlp(x + self._put("mlp", layer, block.mlp(block.norm_before_mlp(x)), numbers, few))
+        return block.mlp(block.norm_before_mlp(x))
 
-    def _put(self, part: str, layer: int, x: Tensor, numbers: list[int], few: list[int] | None = None) -> Tensor:
-        """The source's values at the rows of this part that each variant's patch names."""
-        touched = self.touching.get((part, layer), ())
-        if not touched:
+    def _head(self, number: int, layer: int, head: int, sites: Iterable[Site], was: Tensor) -> Tensor:
+        """One head's output when some of its parts are patched and its layer's input is the target's."""
+        by_part: dict[str, list[Site]] = {}
+        for site in sites:
+            by_part.setdefault(site.part, []).append(site)
+        z, few = was, self.rows(layer)
+        if set(by_part) - {"z"}:
+            q, k, v = (self._patched(number, self._attention_input(part, layer)[head], by_part.get(part))
+                       for part in "qkv")  # fmt: skip
+            pattern = self._pattern(layer)[head]
+            if {"q", "k"} & set(by_part):
+                geometry = self.target.geometry[layer]
+                bias = geometry.bias
+                bias = bias if bias is None or bias.shape[1] == 1 else bias[:, head : head + 1]
+                q, k = (rotate(x[None, None], geometry.rotation) for x in (q, k))
+                pattern = attention_pattern(q, k, bias)[0, 0]
+            pattern = self._patched(number, pattern, by_part.get("pattern"))
+            z = (pattern if few is None else pattern[few]) @ v
+        return self._patched(number, z, by_part.get("z"), few)
+
+    def _patched(
+        self, number: int, x: Tensor, sites: Sequence[Site] | None, few: list[int] | None = None
+    ) -> Tensor:
+        if not sites:
             return x
-        places: dict[int, list[int]] = {}
-        for row, number in enumerate(numbers):
-            places.setdefault(number, []).append(row)
         x = x.clone()
-        for number, site in touched:
-            for row in places.get(number, ()):
-                here = x[row] if site.head is None else x[row, site.head]
-                self._overwrite(here, self.value(number, site), site, few)
+        for site in sites:
+            self._overwrite(x, self._value(number, site, few), site, few)
         return x
 
+    def _heads(self, layer: int, h: Tensor, numbers: list[int], few: list[int] | None) -> Tensor:
+        """The heads' outputs [V, H, S or rows, d_head] of variants whose input differs from the target's."""
+        block, geometry, heads = self.encoder.blocks[layer], self.target.geometry[layer], self.encoder.heads
+        if few is not None and not any((part, layer) in self.touching for part in ("q", "k", "v", "pattern")):
+            return self.encoder.heads_at(layer, h, geometry, few)
+        u = block.norm_before_attention(h)
+        q, k, v = (split_heads(part(u), heads) for part in (block.query, block.key, block.value))
+        q, k, v = (self.put(part, layer, x, numbers) for part, x in (("q", q), ("k", k), ("v", v)))
+        q, k = rotate(q, geometry.rotation), rotate(k, geometry.rotation)
+        if ("pattern", layer) in self.touching:
+            z = self.put("pattern", layer, attention_pattern(q, k, geometry.bias), numbers) @ v
+        else:
+            z = fused_attention(q, k, v, geometry.bias)
+        return z if few is None else z[:, :, few]
+
+    def put(self, part: str, layer: int, x: Tensor, numbers: list[int], few: list[int] | None = None) -> Tensor:
+        """The patches' values at the rows of this part that each names; `few` are the rows that x has."""
+        touched = self.touching.get((part, layer), ())
+        place = {number: row for row, number in enumerate(numbers)}
+        touched = [(number, site) for number, site in touched if number in place]
+        if not touched:
+            return x
+        x = x.clone()
+        for number, site in touched:
+            row = place[number]
+            here = x[row] if site.head is None else x[row, site.head]
+            self._overwrite(here, self._value(number, site, few), site, few)
+        return x
+
+    def _value(self, number: int, site: Site, few: list[int] | None) -> Tensor:
+        """A patch's value at the rows that are computed; after the top layer's attention no others are kept."""
+        value = self.value(number, site)
+        kept = site.part in AFTER_ATTENTION and self.target.kept_rows(site.layer or 0) is not None
+        return value if few is None or kept or value.dim() < 2 else value[few]
+
     def _overwrite(self, here: Tensor, value: Tensor, site: Site, few: list[int] | None) -> None:
-        value = self._rows(value, few)
+        value = value.expand_as(here)
         if site.at is None:
             here.copy_(value)
             return
-        chosen = torch.zeros(len(self.target.resid[0]), dtype=torch.bool)
-        chosen[self._positions(site)] = True
+        chosen = torch.zeros(len(self.target), dtype=torch.bool)
+        chosen[site.at if isinstance(site.at, int) else self.categories[site.at]] = True
         chosen = chosen if few is None else chosen[few]
         here[chosen] = value[chosen]
 
-    def _positions(self, site: Site) -> Tensor | int:
-        if isinstance(site.at, int):
-            return site.at
-        assert site.at is not None
-        return self.categories[site.at]
-
-    def _rows(self, x: Tensor, few: list[int] | None) -> Tensor:
-        return x if few is None else x[..., few, :]
-
-
-def _normal(site: Site) -> Site:
-    """`embed` is the residual stream at layer 0."""
-    return Site("resid", 0, None, site.at) if site.part == "embed" else site
-
-
-def _layer(site: Site) -> int:
-    assert site.layer is not None, f"{site} is not inside the encoder"
-    return site.layer
+    def _join(self, state: Tensor, own: Tensor, count: int) -> Tensor:
+        """The batch with `count` more variants, whose state is the target's own."""
+        more = own.expand(count, *own.shape)
+        return torch.cat([state, more]) if len(state) else more.contiguous()

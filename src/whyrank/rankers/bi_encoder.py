@@ -51,6 +51,9 @@ class BiEncoder(DualRanker):
     def document_tokens(self, query: str, text: str) -> Tokens:
         return self.pieces.whole(text, prefix=self.prefixes["document"])
 
+    def query_tokens(self, text: str) -> Tokens:
+        return self.pieces.whole(text, prefix=self.prefixes["query"])
+
     def represent(self, hidden: Tensor, inputs: Inputs, side: str) -> list[Tensor]:
         pooled = hidden[:, 0] if self.pooling == "cls" else mean_rows(hidden, inputs)
         return list(functional.normalize(pooled, dim=-1) if self.normalise else pooled)

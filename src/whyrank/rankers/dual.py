@@ -10,15 +10,20 @@ import torch
 from torch import Tensor
 
 from whyrank.encoders.inputs import Inputs
+from whyrank.errors import UserError
 from whyrank.rankers.neural import (
     TOKENS_A_BATCH,
     NeuralRanker,
+    ReadOut,
     batches_by_length,
     no_gradients,
 )
 from whyrank.rankers.ranker import Pair, Progress, Scorer, Scores
 from whyrank.text.pieces import Sequenced
+from whyrank.text.tokens import Tokens
 
+#: Sides of a pair, each with an encoding of its own.
+SIDES = ("query", "document")
 #: Pairs whose representations are held at once at the least.
 PAIRS_AT_A_TIME = 512
 #: What may be held beyond that, for texts that come again.
@@ -91,20 +96,46 @@ class DualRanker(NeuralRanker):
     def score_states(
         self, states: Tensor, inputs: Inputs, pairs: Sequence[Pair], side: str = "document"
     ) -> Tensor:
-        other_side = "document" if side == "query" else "query"
+        other_side = _other(side)
         others = [pair[other_side == "document"] for pair in pairs]
         encoded = self._plain(list(dict.fromkeys(others)), other_side)
+        return self._compare(states, inputs, [encoded[other] for other in others], side)
+
+    def read_out_for(self, pair: Pair, side: str = "document") -> ReadOut:
+        text = pair[_other(side) == "document"]
+        with torch.no_grad():
+            other = self._plain([text], _other(side))[text]
+        return lambda states, inputs: self._compare(states, inputs, [other] * len(states), side)
+
+    def _compare(self, states: Tensor, inputs: Inputs, others: Sequence[Tensor], side: str) -> Tensor:
+        """The scores of opened sequences against the other side's representations."""
         scores = []
         for mine, other in zip(self.represent(states, inputs, side), others, strict=True):
-            query, document = (mine, encoded[other]) if side == "query" else (encoded[other], mine)
+            query, document = (mine, other) if side == "query" else (other, mine)
             scores.append(self.similarity(query, document))
         return torch.stack(scores)
+
+    def opened_tokens(self, query: str, text: str, side: str = "document") -> Tokens:
+        self.check_side(side)
+        return self.document_tokens(query, text) if side == "document" else self.query_tokens(text)
+
+    def query_tokens(self, text: str) -> Tokens:
+        """The sequence in which the encoder reads a query, each token with its role."""
+        return self.pieces.whole(text)
+
+    def check_side(self, side: str) -> None:
+        if side not in SIDES:
+            raise UserError(f"unknown side '{side}'", todo=f"choose {' or '.join(SIDES)}")
 
     def _plain(self, texts: Sequence[str], side: str) -> dict[str, Tensor]:
         """Representations by text, with gradients where they are switched on."""
         inputs = self.batch(self.sequences(texts, side))
         hidden = self.encoder.run(inputs, rows=self.rows).hidden
         return dict(zip(texts, self.represent(hidden, inputs, side), strict=True))
+
+
+def _other(side: str) -> str:
+    return "document" if side == "query" else "query"
 
 
 class Memory(dict[tuple[str, str], tuple[Tensor, bool]]):

@@ -59,7 +59,13 @@ class LateInteraction(DualRanker):
 
     @property
     def document_length(self) -> int:
-        return min(self.max_length, self.lengths["document"])
+        return self.opened_length()
+
+    def opened_length(self, side: str = "document") -> int:
+        return min(self.max_length, self.lengths[side])
+
+    def query_tokens(self, text: str) -> Tokens:
+        return self.pieces.whole(text).with_marker(self.markers["query"])
 
     def document_tokens(self, query: str, text: str) -> Tokens:
         return self.pieces.whole(text).with_marker(self.markers["document"])

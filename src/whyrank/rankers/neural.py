@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -15,6 +15,7 @@ from whyrank.encoders.encoder import Encoder
 from whyrank.encoders.inputs import Inputs
 from whyrank.encoders.site import Site
 from whyrank.encoders.tap import Value
+from whyrank.errors import UserError
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.ranker import Pair, Ranker
 from whyrank.text.pieces import Pieces, Sequenced
@@ -26,6 +27,10 @@ TOKENS_A_BATCH = 2048
 
 #: Entries of a config that say where it came from, not what the model computes.
 NOT_CONTENT = frozenset({"_name_or_path", "transformers_version", "dtype", "torch_dtype"})
+
+
+#: The scores [B] of last hidden states [B, rows, d] of one opened sequence's variants.
+ReadOut = Callable[[Tensor, Inputs], Tensor]
 
 
 class RankerTrace(NamedTuple):
@@ -73,6 +78,23 @@ class NeuralRanker(Ranker):
     def document_tokens(self, query: str, text: str) -> Tokens:
         """The whole sequence in which the encoder reads a document, uncut, each token with its role."""
 
+    def opened_tokens(self, query: str, text: str, side: str = "document") -> Tokens:
+        """The whole sequence in which the encoder reads `text` on this side of the pair."""
+        self.check_side(side)
+        return self.document_tokens(query, text)
+
+    def opened_length(self, side: str = "document") -> int:
+        """How many tokens such a sequence may have before the text is cut."""
+        return self.document_length
+
+    def check_side(self, side: str) -> None:
+        """Raises when this family has no such side to open."""
+        if side != "document":
+            raise UserError(
+                f"{self.name} ({self.kind}) reads query and document in one sequence",
+                todo="leave --side out: its one pass is opened",
+            )
+
     @abstractmethod
     def opened_inputs(self, pairs: Sequence[Pair], side: str = "document") -> Inputs:
         """The sequences whose pass is opened, as one batch."""
@@ -83,6 +105,10 @@ class NeuralRanker(Ranker):
     ) -> Tensor:
         """The scores [B] that last hidden states [B, rows, d] of opened sequences give, as `rows` are read out;
         `pairs` give the other side's texts where a family encodes both apart."""
+
+    def read_out_for(self, pair: Pair, side: str = "document") -> ReadOut:
+        """The read-out of variants of one pair's opened side; what the other side needs is made once."""
+        return lambda states, inputs: self.score_states(states, inputs, [pair] * len(states), side)
 
     def trace(
         self,

@@ -1,0 +1,88 @@
+"""Shards on a Dask cluster, an existing one or workers started here.
+
+Results come back to the caller, who keeps them: workers need no file system in common. A worker that dies costs
+the shards it held, which others take over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
+
+import dask
+from distributed import Client, LocalCluster, as_completed
+
+from whyrank.engines.engine import DASK, Item, Result, Shared
+from whyrank.errors import UserError
+
+#: Seconds to wait for a scheduler's answer, and for its first worker.
+PATIENCE = 20
+#: How many workers an item may cost before it is held to be the item's own fault.
+LIVES = 3
+
+
+class DaskCluster:
+    """An existing cluster, by its scheduler's address HOST:PORT."""
+
+    remote = True
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.client: Client | None = None
+
+    def __enter__(self) -> Self:
+        dask.config.set({"distributed.scheduler.allowed-failures": LIVES})
+        where = f"{DASK}{self.address}"
+        try:
+            self.client = Client(f"tcp://{self.address}", timeout=PATIENCE)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise UserError("no Dask scheduler answers", where=where, todo="start one: dask scheduler") from error
+        try:
+            self.client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError as error:
+            self.client.close()
+            raise UserError(
+                "the Dask cluster has no worker", where=where, todo="start one: dask worker"
+            ) from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.client is not None:
+            self.client.close()
+
+    def each(
+        self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
+    ) -> Iterator[tuple[int, Result]]:
+        assert self.client is not None
+        everywhere: Any = self.client.scatter(shared, broadcast=True, hash=False)
+        waiting = {
+            self.client.submit(function, everywhere, item, pure=False, priority=-number): number
+            for number, item in enumerate(items)
+        }
+        try:
+            for future in as_completed(list(waiting)):
+                yield waiting[future], future.result()
+        finally:
+            self.client.cancel(list(waiting))
+
+
+class LocalWorkers(DaskCluster):
+    """Processes of this machine, one thread each, for as long as the work takes."""
+
+    def __init__(self, workers: int) -> None:
+        super().__init__("")
+        self.workers = workers
+        self.cluster: LocalCluster | None = None
+
+    def __enter__(self) -> Self:
+        dask.config.set({"distributed.scheduler.allowed-failures": LIVES, "distributed.worker.daemon": True})
+        self.cluster = LocalCluster(
+            n_workers=self.workers, threads_per_worker=1, processes=True, dashboard_address=None
+        )
+        self.client = Client(self.cluster)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        if self.cluster is not None:
+            self.cluster.close()

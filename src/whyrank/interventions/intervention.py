@@ -1,0 +1,52 @@
+"""What every intervention is: something done to sites of one run of a pair, and the score that follows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from torch import Tensor
+
+from whyrank.encoders.encoder import Encoder
+from whyrank.encoders.site import SiteSet
+from whyrank.errors import UserError
+
+if TYPE_CHECKING:
+    from whyrank.interventions.opened import OpenedPair
+    from whyrank.rankers.neural import NeuralRanker
+
+#: `denoise` changes the baseline run, `noise` the perturbed one.
+DIRECTIONS = ("denoise", "noise")
+
+
+class Intervention(ABC):
+    """`told` says all that decides the result, beside the ranker, the pair and the sites."""
+
+    method: ClassVar[str]
+    direction: str
+
+    @property
+    def receiver(self) -> str | None:
+        """What a path leads to, where there is one."""
+        return None
+
+    def check(self, encoder: Encoder, patches: Sequence[SiteSet]) -> None:
+        """Raises when the encoder lacks a site, or this cannot be done to it."""
+        if self.direction not in DIRECTIONS:
+            raise UserError(f"unknown direction '{self.direction}'", todo=f"choose {' or '.join(DIRECTIONS)}")
+        for site in (site for patch in patches for site in patch):
+            site.check(encoder.layers, encoder.heads)
+            if site.part == "logits":
+                raise UserError("logits is the score itself", todo="it can receive (--to logits), not be patched")
+
+    def prepared(self, ranker: NeuralRanker, patches: Sequence[SiteSet], side: str) -> Self:
+        """The same with what it has to measure first."""
+        return self
+
+    @abstractmethod
+    def told(self) -> list[object]: ...
+
+    @abstractmethod
+    def scores(self, opened: OpenedPair, patches: Sequence[SiteSet]) -> Tensor:
+        """The score [V] of the pair's changed run under each patch."""
