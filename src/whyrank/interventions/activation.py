@@ -17,7 +17,8 @@ from torch import Tensor
 from whyrank.encoders.site import SiteSet
 from whyrank.interventions.intervention import Intervention
 from whyrank.interventions.one_row import is_one_row, one_row_states
-from whyrank.interventions.opened import TOKENS_AT_ONCE, OpenedPair
+from whyrank.interventions.opened import OpenedPair
+from whyrank.interventions.prepared import TOKENS_AT_ONCE
 from whyrank.interventions.wavefront import patched_states
 from whyrank.rankers.neural import no_gradients
 

@@ -17,12 +17,15 @@ import torch
 from torch import Tensor
 
 from whyrank.encoders.site import Site, SiteSet
-from whyrank.interventions.intervention import Intervention
+from whyrank.interventions.intervention import Intervention, Measured
 from whyrank.interventions.opened import OpenedPair
-from whyrank.interventions.recording import Recording, watched_pass
+from whyrank.interventions.packed import Kept, Packed
+from whyrank.interventions.prepared import PreparedPair
 
 #: A layer's attention inputs; asking for them makes the top layer whole.
-INSIDE_ATTENTION = frozenset("qkv") | {"pattern"}
+INSIDE_ATTENTION = frozenset({"q", "k", "v", "pattern"})
+HEAD_PARTS = ("z", "q", "k", "v")
+Places = list[tuple[str, int]]
 
 
 @dataclass(frozen=True)
@@ -37,73 +40,114 @@ class Attribution(Intervention):
         return [self.method, self.direction, self.steps]
 
     def scores(self, opened: OpenedPair, patches: Sequence[SiteSet]) -> Tensor:
-        """What the scores would be if the score were linear: target's score + attribution."""
-        wanted = {_place(site) for patch in patches for site in patch}
-        by_position = self._attributions(opened, wanted)
-        own = opened.baseline if self.direction == "denoise" else opened.perturbed
-        sums: dict[Site, float] = {}
-        for site in {site for patch in patches for site in patch}:
-            sums[site] = _over(by_position[_place(site)], site, opened)
-        return torch.tensor([own + sum(sums[site] for site in patch) for patch in patches])
+        return self.measure([opened], [patches])[0].patched
 
-    def _attributions(self, opened: OpenedPair, wanted: set[tuple[str, int]]) -> dict[tuple[str, int], Tensor]:
-        """For each (part, layer), the attribution of each head (where it has heads) and position: [(H,) S]."""
-        target, source = opened.runs(self.direction)
-        gradients = self._gradients(opened, target, source, wanted)
-        found = {}
-        for (part, layer), gradient in gradients.items():
-            rows = target.kept_rows(layer) if part in ("z", "attn", "mlp") else None
-            difference = _whole(source, part, layer) - _whole(target, part, layer)
-            if rows is not None and gradient.shape[-2] != len(rows):
-                gradient = gradient[..., rows, :]
-            product = (gradient * difference).sum(-1)
-            if rows is not None:
-                spread = product.new_zeros(*product.shape[:-1], len(target))
-                spread[..., rows] = product
-                product = spread
-            found[part, layer] = product.cpu()
+    def measure(self, group: Sequence[PreparedPair], patches: Sequence[Sequence[SiteSet]]) -> list[Measured]:
+        """What the scores would be if the score were linear: target's score + attribution."""
+        places = sorted({_place(site) for some in patches for patch in some for site in patch})
+        if any(part == "pattern" for part, _ in places) and len(group) > 1:
+            return [self.measure([one], [some])[0] for one, some in zip(group, patches, strict=True)]
+        scores, by_position = Passes(group, places, self.direction == "noise", self.steps).attributions()
+        found = []
+        for i, (one, some) in enumerate(zip(group, patches, strict=True)):
+            mine = {place: each[i] for place, each in by_position.items()}
+            sums = {site: _over(mine[_place(site)], site, one) for patch in some for site in patch}
+            own = scores[i][self.direction == "noise"]
+            patched = torch.tensor([own + sum(sums[site] for site in patch) for patch in some])
+            found.append(Measured(*scores[i], patched))
         return found
 
-    def _gradients(
-        self, opened: OpenedPair, target: Recording, source: Recording, wanted: set[tuple[str, int]]
-    ) -> dict[tuple[str, int], Tensor]:
-        """The mean gradient of the score along the way, by (part, layer)."""
-        encoder, (start, end) = target.encoder, (target.resid[0], source.resid[0])
-        middles = torch.tensor([(i + 0.5) / self.steps for i in range(self.steps)] if self.steps else [0.0])
+
+class Passes:
+    """The passes of a group of pairs: the source's values, the target's with their gradients."""
+
+    def __init__(self, group: Sequence[PreparedPair], places: Places, noise: bool, steps: int) -> None:
+        self.group, self.places, self.steps = group, places, steps
+        self.encoder, self.rows = group[0].ranker.encoder, group[0].ranker.rows
+        self.target, self.source = (1, 0) if noise else (0, 1)
+        parts = {part for part, _ in places}
+        #: The rows that the top layer computes after attention; None is all.
+        self.computed = None if parts & INSIDE_ATTENTION else self.rows
+        self.parts = sorted(parts)
+
+    def attributions(self) -> tuple[list[tuple[float, float]], dict[tuple[str, int], list[Tensor]]]:
+        """Both scores of each pair; and by (part, layer), for each pair, the attribution at each position, and of
+        each head where the part has them: [S] or [S, H]."""
+        with torch.no_grad():
+            there, away = self._plain(self.source)
+            here, home = self._plain(self.target) if self.steps else ({}, [])
         with torch.inference_mode(False), torch.enable_grad():
-            way = start.clone() + middles[:, None, None] * (end - start).clone()
-            h = way.detach().clone().requires_grad_()
-            inputs = target.inputs.repeated(len(middles))
-            parts = {part for part, _ in wanted}
-            kept, top = watched_pass(
-                encoder, h, inputs, None if parts & INSIDE_ATTENTION else target.rows, sorted(parts)
-            )
-            if parts & INSIDE_ATTENTION and target.rows is not None:
-                top = top[:, list(target.rows)]
-            score = opened.read_out(encoder.anatomy.final_norm(top), inputs).sum()
-            places = sorted(wanted)
-            tensors = [kept[place] for place in places]
-            found = torch.autograd.grad(score, tensors)
-        return {place: gradient.mean(0) for place, gradient in zip(places, found, strict=True)}
+            gradients, kept, scores = self._gradients()
+        here, home = (here, home) if self.steps else (kept, scores)
+        found = {}
+        for place, gradient in gradients.items():
+            found[place] = self._per_position(place, gradient, there[place] - here[place].detach())
+        sides = (home, away) if self.target == 0 else (away, home)
+        return list(zip(*sides, strict=True)), found
+
+    def _plain(self, side: int) -> tuple[Kept, list[float]]:
+        """One side's values and scores."""
+        packed = Packed(self.encoder, [one.inputs.only(side) for one in self.group])
+        kept, top = packed.run(packed.embed(), self.computed, self.parts)
+        return kept, [float(score) for score in self._scores(packed, top)]
+
+    def _gradients(self) -> tuple[Kept, Kept, list[float]]:
+        """The gradients of each pair's score, the values and the scores on the way, which starts at the target."""
+        middles = torch.tensor([(i + 0.5) / self.steps for i in range(self.steps)] if self.steps else [0.0])
+        inputs = [one.inputs.only(self.target).repeated(len(middles)) for one in self.group]
+        packed = Packed(self.encoder, inputs)
+        ways = []
+        with torch.no_grad():
+            for one in self.group:
+                ends = self.encoder.embed(one.inputs)
+                ways.append(ends[self.target] + middles[:, None, None] * (ends[self.source] - ends[self.target]))
+        kept, top = packed.run(packed.pack(ways).requires_grad_(), self.computed, self.parts)
+        scores = self._scores(packed, top)
+        found = torch.autograd.grad(torch.stack(scores).sum(), [kept[place] for place in self.places])
+        return dict(zip(self.places, found, strict=True)), kept, [float(score.detach()) for score in scores]
+
+    def _scores(self, packed: Packed, top: Tensor) -> list[Tensor]:
+        """Each pair's score, summed over the steps."""
+        count = None if self.computed is None else len(self.computed)
+        last = packed.unpack(self.encoder.anatomy.final_norm(top), count)
+        if self.computed is None and self.rows is not None:
+            last = [one[:, list(self.rows)] for one in last]
+        return [
+            one.read_out(mine, inputs).sum()
+            for one, inputs, mine in zip(self.group, packed.batches, last, strict=True)
+        ]
+
+    def _per_position(self, place: tuple[str, int], gradient: Tensor, difference: Tensor) -> list[Tensor]:
+        """gradient . difference, the gradient averaged over the steps, for each pair and position (and head)."""
+        part, layer = place
+        if part == "pattern":  # [steps, H, S, S], of the only pair
+            return [(gradient.mean(0) * difference[0]).sum(-1).T]
+        few = self.computed if part != "resid" and layer == self.encoder.layers - 1 else None
+        steps = max(1, self.steps)
+        lengths = [one.inputs.ids.shape[1] if few is None else len(few) for one in self.group]
+        found = []
+        for one, mine, change in zip(
+            self.group, gradient.split([steps * n for n in lengths]), difference.split(lengths), strict=True
+        ):
+            product = mine.unflatten(0, (steps, -1)).mean(0) * change
+            if part in HEAD_PARTS:
+                product = product.unflatten(-1, (self.encoder.heads, -1))
+            product = product.sum(-1)
+            if few is not None:
+                whole = product.new_zeros(one.inputs.ids.shape[1], *product.shape[1:])
+                whole[list(few)] = product
+                product = whole
+            found.append(product)
+        return found
 
 
 def _place(site: Site) -> tuple[str, int]:
     return ("resid", 0) if site.part == "embed" else (site.part, int(site.layer))  # type: ignore[arg-type]
 
 
-def _whole(run: Recording, part: str, layer: int) -> Tensor:
-    """A part's value for all heads: [H, S, .], or [S, d] where it has none."""
-    if part in ("q", "k", "v"):
-        return run.attention_input(part, layer)
-    if part == "pattern":
-        return run.pattern(layer)
-    x: Tensor = getattr(run, part)[layer]
-    return x.unflatten(-1, (run.encoder.heads, -1)).transpose(0, 1) if part == "z" else x
-
-
-def _over(attribution: Tensor, site: Site, opened: OpenedPair) -> float:
+def _over(attribution: Tensor, site: Site, one: PreparedPair) -> float:
     """The sum over the positions that a site is cut to."""
-    mine = attribution if site.head is None else attribution[site.head]
+    mine = attribution if site.head is None else attribution[:, site.head]
     if site.at is None:
         return float(mine.sum())
-    return float(mine[site.at] if isinstance(site.at, int) else mine[opened.categories[site.at]].sum())
+    return float(mine[site.at] if isinstance(site.at, int) else mine[one.categories[site.at]].sum())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 from torch import Tensor
 
@@ -14,10 +14,19 @@ from whyrank.errors import UserError
 
 if TYPE_CHECKING:
     from whyrank.interventions.opened import OpenedPair
+    from whyrank.interventions.prepared import PreparedPair
     from whyrank.rankers.neural import NeuralRanker
 
 #: `denoise` changes the baseline run, `noise` the perturbed one.
 DIRECTIONS = ("denoise", "noise")
+
+
+class Measured(NamedTuple):
+    """The scores of both sides of a pair, and of its changed run under each patch [V]."""
+
+    baseline: float
+    perturbed: float
+    patched: Tensor
 
 
 class Intervention(ABC):
@@ -49,4 +58,13 @@ class Intervention(ABC):
 
     @abstractmethod
     def scores(self, opened: OpenedPair, patches: Sequence[SiteSet]) -> Tensor:
-        """The score [V] of the pair's changed run under each patch."""
+        """The score [V] of an opened pair's changed run under each patch."""
+
+    def measure(self, group: Sequence[PreparedPair], patches: Sequence[Sequence[SiteSet]]) -> list[Measured]:
+        """For each pair of a group, which has its own patches, both sides' scores and those under each patch."""
+        from whyrank.interventions.opened import OpenedPair
+
+        return [
+            Measured(opened.baseline, opened.perturbed, self.scores(opened, some))
+            for opened, some in zip(OpenedPair.record(group), patches, strict=True)
+        ]

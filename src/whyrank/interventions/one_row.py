@@ -1,14 +1,16 @@
 """Exact patching of one position: head x position for the price of a few layers.
 
 A patch at one position of a head's output (or of attention's, the MLP's, the stream) changes one row of the next
-layer's input. There every other row i sees one changed key and value, so attention is a change of one column p:
-with z_i^(p) and lse_i^(p) the head's output and the log of the softmax's sum without column p,
+layer's input. There every other row i sees one changed key and value, so attention changes in one column p: with
+e_ij = exp(s_ij - m_i), and t_i = sum_j e_ij - e_ip what the softmax sums without that column,
 
-    s'_ip = q_i . k'_p / sqrt(d_head),   g_i = sigmoid(s'_ip - lse_i^(p)),   z'_i = z_i^(p) + g_i (v'_p - z_i^(p))
+    s'_ip = q_i . k'_p / sqrt(d_head),    g_i = sigmoid(s'_ip - m_i - ln t_i),
+    z'_i  = (1 - g_i) (sum_j e_ij v_j - e_ip v_p) / t_i + g_i v'_p.
 
-which needs no difference of nearly equal numbers, however much of its attention a row gives to p. The changed row
-itself has its own query. No query, key or value of another row is computed; the layers above are run whole, the
-top one for the rows that are read. In the top layer a patch of a row that is not read has effect exactly 0.
+With m_i the row's largest score, t_i is at least 1 unless p is where the row looks most; there both sums are made
+without that column, so no difference of nearly equal numbers is ever taken. The changed row itself has its own
+query. No query, key or value of another row is computed; the layers above are run whole, the top one for the rows
+that are read. In the top layer a patch of a row that is not read has effect exactly 0.
 """
 
 from __future__ import annotations
@@ -121,6 +123,20 @@ class OneRow:
         if self.geometry.bias is not None:
             heads, places = self.encoder.heads, len(target)
             self.bias = self.geometry.bias[0].expand(heads, places, places)
+        self._sum_up()
+
+    def _sum_up(self) -> None:
+        """The softmax's sums of every row that is read; and the same without the column where it looks most."""
+        scores = self.q[:, self.read] @ self.k.transpose(1, 2) * self.scale
+        if self.bias is not None:
+            scores = scores + self.bias[:, self.read]
+        self.max, self.looks_most = scores.max(dim=-1)
+        self.e = torch.exp(scores - self.max[..., None])
+        self.sum, self.mixed = self.e.sum(-1), self.e @ self.v
+        others = scores.scatter(-1, self.looks_most[..., None], -torch.inf)
+        self.other_max = others.amax(dim=-1)
+        e = torch.exp(others - self.other_max[..., None])
+        self.other_sum, self.other_mixed = e.sum(-1), e @ self.v
 
     def run(self, changes: Changes) -> Tensor:
         """The last hidden states."""
@@ -136,13 +152,21 @@ class OneRow:
         """The heads' outputs [V, H, S or rows, d_head] in the first layer that sees the change."""
         at = torch.tensor(changes.positions)
         q, k, v = self._projected(changes.rows, at)
-        places, which = at.unique(return_inverse=True)
-        without, log_sum = self._without(places)
         scores = torch.einsum("hid,vhd->vhi", self.q[:, self.read], k) * self.scale
         if self.bias is not None:
             scores = scores + self.bias[:, self.read][:, :, at].permute(2, 0, 1)
-        share = torch.sigmoid(scores - log_sum[which])[..., None]
-        z = torch.lerp(without[which], v[:, :, None], share)
+        most = self.looks_most == at[:, None, None]  # [V, H, rows]
+        e = self.e[:, :, at].permute(2, 0, 1)
+        total = torch.where(most, self.other_sum, self.sum - e)
+        share = torch.sigmoid(scores - torch.where(most, self.other_max, self.max) - total.log())
+        kept = (1 - share) / total
+        z = kept[..., None] * self.mixed
+        weights = torch.stack([share, -kept * e], dim=-1)
+        values = torch.stack([v, self.v[:, at].transpose(0, 1)], dim=2)
+        z = torch.baddbmm(*(x.flatten(0, 1) for x in (z, weights, values))).unflatten(0, z.shape[:2])
+        which = most.nonzero(as_tuple=True)
+        old, new = kept[which][:, None] * self.other_mixed[which[1:]], share[which][:, None] * v[which[:2]]
+        z[which] = old + new
         own = self._own_row(q, k, v, at)
         for row, place in enumerate(changes.positions):
             if place in self.read:
@@ -158,16 +182,6 @@ class OneRow:
             cos, sin = (part[0, at][:, None] for part in self.geometry.rotation)
             q, k = (rotate(x, (cos, sin)) for x in (q, k))
         return q[:, :, 0], k[:, :, 0], v[:, :, 0]
-
-    def _without(self, places: Tensor) -> tuple[Tensor, Tensor]:
-        """z [P, H, rows, d_head] and the log of the softmax's sum [P, H, rows], each without one column."""
-        scores = self.q[:, self.read] @ self.k.transpose(1, 2) * self.scale
-        if self.bias is not None:
-            scores = scores + self.bias[:, self.read]
-        scores = scores.expand(len(places), *scores.shape).clone()
-        scores[torch.arange(len(places)), :, :, places] = -torch.inf
-        log_sum = torch.logsumexp(scores, dim=-1)
-        return torch.exp(scores - log_sum[..., None]) @ self.v, log_sum
 
     def _own_row(self, q: Tensor, k: Tensor, v: Tensor, at: Tensor) -> Tensor:
         """The heads' outputs [V, H, d_head] at the changed row: its own query, key and value."""

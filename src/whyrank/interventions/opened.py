@@ -3,60 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
 
 from whyrank.axioms.pair import MinimalPair
-from whyrank.axioms.realise import realise_for_patching
 from whyrank.encoders.site import SiteSet
+from whyrank.interventions.prepared import TOKENS_AT_ONCE, PreparedPair
 from whyrank.interventions.recording import Recording
-from whyrank.rankers.neural import NeuralRanker, ReadOut, no_gradients
-
-#: Tokens of all variants in one batch: few enough that a layer's activations stay near the cores. It bounds the
-#: memory, too, whatever the sweep.
-TOKENS_AT_ONCE = 2048
+from whyrank.rankers.neural import NeuralRanker, no_gradients
 
 
 @dataclass(frozen=True)
-class OpenedPair:
-    """The recorded runs and scores of the two sides of an aligned pair, and each token's category.
+class OpenedPair(PreparedPair):
+    """A prepared pair with the recorded runs and scores of both sides."""
 
-    `side` says which encoder of a two-sided ranker reads the texts that differ.
-    """
-
-    ranker: NeuralRanker
-    pair: MinimalPair
-    side: str
-    names: list[str]
     baseline_run: Recording
     perturbed_run: Recording
-    read_out: ReadOut
     baseline: float
     perturbed: float
 
     @classmethod
     def of(cls, ranker: NeuralRanker, pair: MinimalPair, side: str = "document") -> OpenedPair:
-        """Realises the pair for this ranker (CannotAlign if it cannot be) and runs both sides in one batch."""
-        realised = realise_for_patching(pair, ranker, side)
-        read_out = ranker.read_out_for(realised.texts[0], side)
-        with no_gradients():
-            inputs = ranker.opened_inputs(realised.texts, side)
-            runs = Recording.each(ranker.encoder, inputs, ranker.rows)
-            scores = [read_out(_last(run), run.inputs)[0].item() for run in runs]
-        missing = inputs.ids.shape[1] - len(realised.names)  # tokens that the model adds after the text
-        names = [*realised.names, *["sep"] * missing]
-        return cls(ranker, pair, side, names, runs[0], runs[1], read_out, scores[0], scores[1])
+        (one,) = cls.record([PreparedPair.of(ranker, pair, side)])
+        return one
 
-    @cached_property
-    def categories(self) -> dict[str, Tensor]:
-        """Which positions [S] each category means."""
-        return {name: torch.tensor([one == name for one in self.names]) for name in dict.fromkeys(self.names)}
+    @classmethod
+    def record(cls, group: Sequence[PreparedPair]) -> list[OpenedPair]:
+        """Runs both sides of all pairs of a group in one pass."""
+        ranker = group[0].ranker
+        with no_gradients():
+            runs = Recording.each(ranker.encoder, [one.inputs for one in group], ranker.rows)
+            return [cls._of_runs(one, *both) for one, both in zip(group, runs, strict=True)]
+
+    @classmethod
+    def _of_runs(cls, one: PreparedPair, baseline: Recording, perturbed: Recording) -> OpenedPair:
+        last = torch.stack([baseline.resid[-1], perturbed.resid[-1]])
+        known = {field.name: getattr(one, field.name) for field in fields(PreparedPair)}
+        before, after = one.scores(one.ranker.encoder.anatomy.final_norm(last))
+        return cls(**known, baseline_run=baseline, perturbed_run=perturbed, baseline=before, perturbed=after)
 
     def runs(self, direction: str) -> tuple[Recording, Recording]:
-        """(target, source): the run that is patched, and the one that values come from."""
+        """(target, source): the run that is changed, and the one that values come from."""
         both = (self.baseline_run, self.perturbed_run)
         return both if direction == "denoise" else (both[1], both[0])
 
@@ -74,8 +63,3 @@ class OpenedPair:
                 made = states([patches[i] for i in some])
                 found[some] = self.read_out(made, target.inputs.repeated(len(some))).cpu()
         return found
-
-
-def _last(run: Recording) -> Tensor:
-    """What the read-out reads of a recorded run: [1, S or rows, d]."""
-    return run.encoder.anatomy.final_norm(run.resid[-1][None])

@@ -17,15 +17,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
+from torch.nn import functional
 
-from whyrank.encoders.attention import split_heads
 from whyrank.encoders.encoder import Encoder
 from whyrank.encoders.site import Site, SiteSet
 from whyrank.errors import UserError
-from whyrank.interventions.intervention import Intervention
+from whyrank.interventions.intervention import Intervention, Measured
 from whyrank.interventions.opened import OpenedPair
+from whyrank.interventions.prepared import PreparedPair
 from whyrank.interventions.recording import Recording
+from whyrank.interventions.to_logits import heads_to_logits
 from whyrank.interventions.wavefront import Value, Wavefront
+from whyrank.rankers.neural import no_gradients
 
 #: What can send: a head's output, a sublayer's output, the residual stream at a layer, the embeddings.
 SENDERS = ("z", "attn", "mlp", "resid", "embed")
@@ -73,6 +76,17 @@ class PathPatching(Intervention):
             return path_states(target, source, some, self.receivers, opened.categories, freeze_mlp=self.freeze_mlp)
 
         return opened.scores_of(patches, states, self.direction)
+
+    def measure(self, group: Sequence[PreparedPair], patches: Sequence[Sequence[SiteSet]]) -> list[Measured]:
+        """Heads to the logits of rankers that read some rows only: all pairs together."""
+        senders = patches[0]
+        alike = self.receivers is None and all(some == senders for some in patches)
+        whole = all(len(one.sites) == 1 and _is_whole_head(one.sites[0]) for one in senders)
+        if not (alike and whole) or group[0].ranker.rows is None:
+            return super().measure(group, patches)
+        sites = [one.sites[0] for one in senders]
+        with no_gradients():
+            return heads_to_logits(group, sites, noise=self.direction == "noise", freeze_mlp=self.freeze_mlp)
 
 
 def path_states(
@@ -129,7 +143,7 @@ class Frozen(Wavefront):
         few, order = self.rows(layer), [*moving, *joining]
         h = self._join(state, self.target.state(layer, few), len(joining))
         h = self.put("resid", layer, h, order, few)
-        return self.after_attention(layer, h, self.recorded_attention(layer, order), order), order
+        return self.after_attention(layer, self.add_recorded_attention(layer, h, order), order), order
 
     def mlp(self, layer: int, x: Tensor) -> Tensor:
         if not self.freeze_mlp:
@@ -138,15 +152,14 @@ class Frozen(Wavefront):
 
     def _receive(self, layer: int, arriving: Tensor) -> None:
         """What the receivers of a layer are when its input is what arrives."""
-        block = self.encoder.blocks[layer]
+        block, width = self.encoder.blocks[layer], self.encoder.width // self.encoder.heads
         u = block.norm_before_attention(arriving)
-        made: dict[str, Tensor] = {}
         for site in self.receivers or ():
             if _layer(site) == layer:
-                if site.part not in made:
-                    part = {"q": block.query, "k": block.key, "v": block.value}[site.part]
-                    made[site.part] = split_heads(part(u), self.encoder.heads)
-                self._received[site] = made[site.part][:, site.head]
+                made = {"q": block.query, "k": block.key, "v": block.value}[site.part]
+                rows = slice(site.head * width, (site.head + 1) * width)  # type: ignore[operator]
+                bias = None if made.bias is None else made.bias[rows]
+                self._received[site] = functional.linear(u, made.weight[rows], bias)
 
 
 def check_path(senders: Sequence[SiteSet], receivers: SiteSet | None) -> None:
@@ -172,6 +185,10 @@ def check_path(senders: Sequence[SiteSet], receivers: SiteSet | None) -> None:
 def top(receivers: SiteSet, sender: Site) -> int:
     """The layer below which a sender reaches some receiver; the stream at a layer's input reaches that layer."""
     return max(_layer(site) for site in receivers) + (sender.part in ("resid", "embed"))
+
+
+def _is_whole_head(site: Site) -> bool:
+    return site.part == "z" and site.at is None
 
 
 def _layer(site: Site) -> int:

@@ -8,50 +8,15 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from whyrank.encoders.anatomy import Geometry
-from whyrank.encoders.attention import attention_pattern, merge_heads, rotate, split_heads
+from whyrank.encoders.attention import attention_pattern, rotate, split_heads
 from whyrank.encoders.encoder import Encoder
 from whyrank.encoders.inputs import Inputs
 from whyrank.encoders.site import Site
-from whyrank.encoders.tap import Tap
+from whyrank.interventions.packed import Packed
 
 Rows = Sequence[int] | None
-
-
-class Watch(Tap):
-    """Keeps whole parts of a pass, by (part, layer), for every sequence and head at once."""
-
-    def __init__(self, parts: Sequence[str]) -> None:
-        super().__init__()
-        self.parts = set(parts)
-        self.kept: dict[tuple[str, int], Tensor] = {}
-
-    def touches(self, layer: int, *parts: str) -> bool:
-        return any(part in self.parts for part in parts)
-
-    def __call__(self, part: str, layer: int | None, x: Tensor) -> Tensor:
-        if part in self.parts and layer is not None:
-            self.kept[part, layer] = x
-        return x
-
-
-def watched_pass(
-    encoder: Encoder, h: Tensor, inputs: Inputs, rows: Rows, parts: Sequence[str]
-) -> tuple[dict[tuple[str, int], Tensor], Tensor]:
-    """One pass from the embeddings h [B, S, d]: the parts asked for, by (part, layer), and the top block's output.
-
-    With `rows`, the top layer is computed after its attention for these rows only. Gradients flow where they are
-    switched on.
-    """
-    watch, top = Watch(parts), encoder.layers - 1
-    geometry = encoder.anatomy.geometry(inputs, h)
-    for layer in range(encoder.layers):
-        if layer == top and rows is not None:
-            h = watch("resid", top, h)
-            z = watch("z", top, encoder.heads_at(top, h, geometry[top], list(rows)))
-            h = encoder.after_heads(top, h[:, list(rows)], merge_heads(z), watch)
-        else:
-            h = encoder.layer(layer, h, geometry[layer], tap=watch)
-    return watch.kept, h
+#: What is kept of every layer, in the order of the fields below.
+PARTS = ("resid", "z", "attn", "mlp")
 
 
 @dataclass(frozen=True)
@@ -74,25 +39,38 @@ class Recording:
     mlp: list[Tensor]
 
     @classmethod
-    def each(cls, encoder: Encoder, inputs: Inputs, rows: Rows = None) -> list[Recording]:
-        """Runs the encoder once over sequences of one length, nothing padded: a recording of each."""
-        assert int(inputs.lengths.min()) == inputs.ids.shape[1], "one length, nothing padded"
-        kept, top = watched_pass(encoder, encoder.embed(inputs), inputs, rows, ("resid", "attn", "mlp", "z"))
+    def each(cls, encoder: Encoder, batches: Sequence[Inputs], rows: Rows = None) -> list[list[Recording]]:
+        """Runs the encoder once over batches of sequences, each batch of one length: a recording of each."""
+        packed = Packed(encoder, batches)
+        kept, top = packed.run(packed.embed(), rows, PARTS)
         kept["resid", encoder.layers] = top
-        geometry = encoder.anatomy.geometry(inputs, kept["resid", 0])
+
+        def unpacked(part: str, layer: int) -> list[Tensor]:
+            beyond_top_attention = layer + (part != "resid") == encoder.layers
+            few = None if rows is None or not beyond_top_attention else len(rows)
+            return packed.unpack(kept[part, layer], few)
+
+        found = {
+            part: [unpacked(part, layer) for layer in range(encoder.layers + (part == "resid"))] for part in PARTS
+        }
         return [
-            cls(
-                encoder, inputs.only(i), tuple(one.only(i) for one in geometry), rows,
-                *([_one(kept[part, layer], i) for layer in range(encoder.layers + (part == "resid"))]
-                  for part in ("resid", "z", "attn", "mlp")),
-            )
-            for i in range(len(inputs.ids))
-        ]  # fmt: skip
+            [
+                cls(
+                    encoder,
+                    inputs.only(i),
+                    tuple(one.only(i) for one in packed.geometry[number]),
+                    rows,
+                    *([layer[number][i] for layer in found[part]] for part in PARTS),
+                )
+                for i in range(len(inputs.ids))
+            ]
+            for number, inputs in enumerate(batches)
+        ]
 
     @classmethod
     def of(cls, encoder: Encoder, inputs: Inputs, rows: Rows = None) -> Recording:
         """The recording of a batch of one sequence."""
-        (one,) = cls.each(encoder, inputs, rows)
+        ((one,),) = cls.each(encoder, [inputs], rows)
         return one
 
     def __len__(self) -> int:
@@ -139,8 +117,3 @@ class Recording:
         geometry = self.geometry[layer]
         q, k = (rotate(self.attention_input(part, layer)[None], geometry.rotation) for part in ("q", "k"))
         return attention_pattern(q, k, geometry.bias)[0]
-
-
-def _one(x: Tensor, i: int) -> Tensor:
-    """One sequence's part of a batch; heads [H, S, d_head] side by side."""
-    return merge_heads(x[i : i + 1])[0] if x.dim() == 4 else x[i]

@@ -21,8 +21,8 @@ from whyrank.errors import UserError
 from whyrank.interventions.activation import Activation
 from whyrank.interventions.effects import Effects, effect_rows
 from whyrank.interventions.intervention import Intervention
-from whyrank.interventions.opened import OpenedPair
 from whyrank.interventions.plan import SitePlan
+from whyrank.interventions.prepared import PreparedPair
 from whyrank.rankers.load import load
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.ranker import Progress
@@ -46,26 +46,26 @@ class Work:
         self, ranker: NeuralRanker, pairs: Sequence[MinimalPair], progress: Progress | None = None
     ) -> Effects:
         """The rows of some pairs."""
-        return Effects.of(row for pair in pairs for row in self._rows(ranker, pair, progress))
+        groups = PreparedPair.groups(ranker, pairs, self.side)
+        return Effects.of(row for group in groups for row in self._rows(group, progress))
 
-    def _rows(
-        self, ranker: NeuralRanker, pair: MinimalPair, progress: Progress | None
-    ) -> Iterator[dict[str, object]]:
-        opened = OpenedPair.of(ranker, pair, self.side)
-        patches, how = self.plan.patches(opened.names), self.intervention
-        yield from effect_rows(
-            pair,
-            patches,
-            opened.baseline,
-            opened.perturbed,
-            how.scores(opened, patches).tolist() if patches else [],
-            names=opened.names,
-            method=how.method,
-            direction=how.direction,
-            receiver=how.receiver,
-        )
-        if progress:
-            progress(1)
+    def _rows(self, group: list[PreparedPair], progress: Progress | None) -> Iterator[dict[str, object]]:
+        how = self.intervention
+        patches = [self.plan.patches(one.names) for one in group]
+        for one, some, measured in zip(group, patches, how.measure(group, patches), strict=True):
+            yield from effect_rows(
+                one.pair,
+                some,
+                measured.baseline,
+                measured.perturbed,
+                measured.patched.tolist(),
+                names=one.names,
+                method=how.method,
+                direction=how.direction,
+                receiver=how.receiver,
+            )
+            if progress:
+                progress(1)
 
     def key(self, fingerprint: str, pairs: Sequence[MinimalPair]) -> str:
         """What tells a shard from any other: its content is decided by this and nothing else."""

@@ -27,6 +27,8 @@ from whyrank.interventions.recording import Recording
 #: What patch `number` puts at a site, at all positions that a recording keeps (or what broadcasts to them).
 Value = Callable[[int, Site], Tensor]
 AFTER_ATTENTION = ("z", "attn", "mlp")
+#: By head, then by a variant's (row in the batch, number): the sites of that head that it patches.
+Touched = dict[int, dict[tuple[int, int], list[Site]]]
 
 
 def patched_states(
@@ -103,45 +105,68 @@ class Wavefront:
         early, late = [n for n in joining if n in at_input], [n for n in joining if n not in at_input]
         attending, order = [*moving, *early], [*moving, *early, *late]
         h = self.put("resid", layer, self._join(state, self.target.resid[layer], len(early)), attending)
-        attn = self.recorded_attention(layer, late)
+        own = self.target.state(layer, few)
+        parts = [self.add_recorded_attention(layer, own.expand(len(late), *own.shape), late)] if late else []
         if attending:
             z = self.put("z", layer, self._heads(layer, h, attending, few), attending, few)
-            attn = torch.cat([self.encoder.blocks[layer].output(merge_heads(z)), attn])
-            h = h if few is None else h[:, few]
-        residual = self._join(h, self.target.state(layer, few), len(late))
-        return self.after_attention(layer, residual, attn, order), order
+            attn = self.put("attn", layer, self.encoder.blocks[layer].output(merge_heads(z)), attending, few)
+            parts.insert(0, attn + (h if few is None else h[:, few]))
+        summed = parts[0] if len(parts) == 1 else torch.cat(parts) if parts else h
+        return self.after_attention(layer, summed, order), order
 
-    def recorded_attention(self, layer: int, numbers: list[int]) -> Tensor:
-        """What attention adds in variants that read the target's own input: the recorded a, and the difference
-        that the touched heads make."""
+    def add_recorded_attention(self, layer: int, h: Tensor, numbers: list[int]) -> Tensor:
+        """h + attention's output in variants whose heads read the target's own input: the recorded output, and
+        the difference that the touched heads make."""
         few = self.rows(layer)
-        attn = self.target.after_attention("attn", layer, few).expand(len(numbers), -1, -1).clone()
-        W_O, width = self.encoder.blocks[layer].output.weight, self.encoder.width // self.encoder.heads
+        own = self.target.after_attention("attn", layer, few)
+        touched = self._touched_heads(layer, numbers)
+        if ("attn", layer) in self.touching:
+            attn = self._add_heads(layer, own.expand(len(numbers), *own.shape).clone(), touched)
+            return h + self.put("attn", layer, attn, numbers, few)
+        return self._add_heads(layer, h + own, touched)
+
+    def _touched_heads(self, layer: int, numbers: list[int]) -> Touched:
+        """By head, then by the variant's (row in the batch, number): the sites of that head that are patched."""
         place = {number: row for row, number in enumerate(numbers)}
-        touched: dict[tuple[int, int], list[Site]] = {}
+        touched: Touched = {}
         for part in ("q", "k", "v", "pattern", "z"):
             for number, site in self.touching.get((part, layer), ()):
                 if number in place:
                     assert site.head is not None
-                    touched.setdefault((number, site.head), []).append(site)
-        for (number, head), sites in touched.items():
-            was = self.target.after_attention("z", layer, few)[:, head * width : (head + 1) * width]
-            difference = self._head(number, layer, head, sites, was) - was
-            attn[place[number]].addmm_(difference, W_O[:, head * width : (head + 1) * width].T)
-        return attn
+                    touched.setdefault(site.head, {}).setdefault((place[number], number), []).append(site)
+        return touched
 
-    def after_attention(self, layer: int, h: Tensor, attn: Tensor, numbers: list[int]) -> Tensor:
-        """The rest of a layer, rows independent."""
+    def _add_heads(self, layer: int, x: Tensor, touched: Touched) -> Tensor:
+        """x + W_O (z' - z) of the touched heads."""
+        W_O, width = self.encoder.blocks[layer].output.weight, self.encoder.width // self.encoder.heads
+        for head, variants in touched.items():
+            part = slice(head * width, (head + 1) * width)
+            was = self.target.after_attention("z", layer, self.rows(layer))[:, part]
+            new = self._outputs(layer, head, {number: sites for (_, number), sites in variants.items()}, was)
+            x.index_add_(0, torch.tensor([row for row, _ in variants]), (new - was) @ W_O[:, part].T)
+        return x
+
+    def _outputs(self, layer: int, head: int, variants: dict[int, list[Site]], was: Tensor) -> Tensor:
+        """One head's outputs [n, S or rows, d_head] in variants that patch it; where all replace its values only,
+        in one product: z' = P v'."""
+        if all(len(sites) == 1 and sites[0].part == "v" and sites[0].at is None for sites in variants.values()):
+            few, pattern = self.rows(layer), self._pattern(layer)[head]
+            values = torch.stack([self.value(number, sites[0]) for number, sites in variants.items()])
+            values = values.expand(len(variants), len(self.target), -1)
+            return torch.einsum("ij,njd->nid", pattern if few is None else pattern[few], values)
+        return torch.stack([self._head(number, head, layer, sites, was) for number, sites in variants.items()])
+
+    def after_attention(self, layer: int, summed: Tensor, numbers: list[int]) -> Tensor:
+        """The rest of a layer, from its input + attention's output; rows are independent."""
         block, few = self.encoder.blocks[layer], self.rows(layer)
-        x = block.norm_after_attention(h + self.put("attn", layer, attn, numbers, few))
-        mlp = self.put("mlp", layer, self.mlp(layer, x), numbers, few)
-        return block.norm_after_mlp(x + mlp)
+        x = block.norm_after_attention(summed)
+        return block.norm_after_mlp(x + self.put("mlp", layer, self.mlp(layer, x), numbers, few))
 
     def mlp(self, layer: int, x: Tensor) -> Tensor:
         block = self.encoder.blocks[layer]
         return block.mlp(block.norm_before_mlp(x))
 
-    def _head(self, number: int, layer: int, head: int, sites: Iterable[Site], was: Tensor) -> Tensor:
+    def _head(self, number: int, head: int, layer: int, sites: Iterable[Site], was: Tensor) -> Tensor:
         """One head's output when some of its parts are patched and its layer's input is the target's."""
         by_part: dict[str, list[Site]] = {}
         for site in sites:
@@ -188,9 +213,11 @@ class Wavefront:
 
     def put(self, part: str, layer: int, x: Tensor, numbers: list[int], few: list[int] | None = None) -> Tensor:
         """The patches' values at the rows of this part that each names; `few` are the rows that x has."""
-        touched = self.touching.get((part, layer), ())
+        all_touched = self.touching.get((part, layer))
+        if not all_touched:
+            return x
         place = {number: row for row, number in enumerate(numbers)}
-        touched = [(number, site) for number, site in touched if number in place]
+        touched = [(number, site) for number, site in all_touched if number in place]
         if not touched:
             return x
         x = x.clone()

@@ -101,11 +101,15 @@ class DualRanker(NeuralRanker):
         encoded = self._plain(list(dict.fromkeys(others)), other_side)
         return self._compare(states, inputs, [encoded[other] for other in others], side)
 
-    def read_out_for(self, pair: Pair, side: str = "document") -> ReadOut:
-        text = pair[_other(side) == "document"]
+    def read_outs(self, pairs: Sequence[Pair], side: str = "document") -> list[ReadOut]:
+        texts = [pair[_other(side) == "document"] for pair in pairs]
         with torch.no_grad():
-            other = self._plain([text], _other(side))[text]
-        return lambda states, inputs: self._compare(states, inputs, [other] * len(states), side)
+            encoded = self._plain(list(dict.fromkeys(texts)), _other(side))
+
+        def one(other: Tensor) -> ReadOut:
+            return lambda states, inputs: self._compare(states, inputs, [other] * len(states), side)
+
+        return [one(encoded[text]) for text in texts]
 
     def _compare(self, states: Tensor, inputs: Inputs, others: Sequence[Tensor], side: str) -> Tensor:
         """The scores of opened sequences against the other side's representations."""

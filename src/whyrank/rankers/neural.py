@@ -106,9 +106,13 @@ class NeuralRanker(Ranker):
         """The scores [B] that last hidden states [B, rows, d] of opened sequences give, as `rows` are read out;
         `pairs` give the other side's texts where a family encodes both apart."""
 
-    def read_out_for(self, pair: Pair, side: str = "document") -> ReadOut:
-        """The read-out of variants of one pair's opened side; what the other side needs is made once."""
-        return lambda states, inputs: self.score_states(states, inputs, [pair] * len(states), side)
+    def read_outs(self, pairs: Sequence[Pair], side: str = "document") -> list[ReadOut]:
+        """For each pair the read-out of variants of its opened side; what the other side needs is made once."""
+
+        def one(pair: Pair) -> ReadOut:
+            return lambda states, inputs: self.score_states(states, inputs, [pair] * len(states), side)
+
+        return [one(pair) for pair in pairs]
 
     def trace(
         self,
