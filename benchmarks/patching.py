@@ -47,8 +47,9 @@ from whyrank.rankers.neural import NeuralRanker
 BATCH = 16
 TOKENS = (80, 120)
 CROSS, BI = "ce-minilm-l12", "bi-minilm-l6"
-#: One head in each of the layers 6, 8, 9 and 10: those of the published circuit.
-SPREAD_HEADS = ("6.5", "8.10", "9.11", "10.4")
+#: The heads of the published circuit in layers 6, 8, 9 and 10; and one in each of these layers.
+CIRCUIT = ("6.3", "6.5", "8.0", "8.1", "8.8", "8.10", "9.11", "10.1", "10.4", "10.7", "10.10")
+ONE_EACH = ("6.5", "8.10", "9.11", "10.4")
 VALUES = "L10.H1.v,L10.H4.v,L10.H7.v,L10.H10.v"
 
 
@@ -111,7 +112,9 @@ class Hooks:
                 kept: dict[tuple[str, int], Tensor] = {}
                 with ExitStack() as stack:
                     for layer in range(len(self.layers)):
-                        stack.enter_context(self.at("z", layer, lambda x, i=layer, k=kept: k.setdefault(("z", i), x)))
+                        stack.enter_context(
+                            self.at("z", layer, lambda x, i=layer, k=kept: k.setdefault(("z", i), x))
+                        )
                         stack.enter_context(
                             self.at("mlp", layer, lambda x, i=layer, k=kept: k.setdefault(("mlp", i), x))
                         )
@@ -218,12 +221,13 @@ def heads(layers: int) -> list[Site]:
 def cases() -> list[Case]:
     receivers = SiteSet.parse(VALUES.replace(",", "+")).sites
     activation: Any = lambda hooks: hooks.activation  # noqa: E731
-    spread = [Site.parse(name) for name in SPREAD_HEADS]
+    circuit, one_each = ([Site.parse(name) for name in names] for names in (CIRCUIT, ONE_EACH))
     return [
         Case("heads", CROSS, 2.2, Activation(), heads(12), activation, 12, papers=True),
         Case("heads-bi-cls", BI, 2.4, Activation(), heads(6), activation, 12, {"pooling": "cls"}),
         Case("heads-bi", BI, 1.6, Activation(), heads(6), activation, 12, papers=True),
-        Case("positions", CROSS, 10, Activation(), spread, activation, 12, by="position", pairs=16),
+        Case("positions", CROSS, 10, Activation(), circuit, activation, 12, by="position", pairs=8),
+        Case("positions-one-each", CROSS, 0, Activation(), one_each, activation, 12, by="position", pairs=8),
         Case("logits", CROSS, 60, PathPatching(), heads(12), lambda hooks: hooks.path, 12, papers=True),
         Case("values", CROSS, 4.5, PathPatching.to(VALUES), heads(10),
              lambda hooks: lambda n, s: hooks.path(n, s, receivers), 10),
@@ -275,7 +279,10 @@ def run_case(case: Case, count: int, rounds: int) -> bool:
         their_time = caching + passing * passes / len(sample)
         our_time, made = timed(lambda: ours(pairs))
         ratios.append(their_time / our_time)
-        print(f"  round {number + 1}: hooks {their_time:.1f} s, ours {our_time:.2f} s, ratio {ratios[-1]:.1f}", flush=True)
+        print(
+            f"  round {number + 1}: hooks {their_time:.1f} s, ours {our_time:.2f} s, ratio {ratios[-1]:.1f}",
+            flush=True,
+        )
     agree, told = agreement(case, ranker, pairs, made, sample, hooked)
     if case.papers:
         one = Hooks(ranker, pairs[:4], batch=1)
@@ -371,7 +378,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", help="names of cases, with commas: heads, positions, logits, workers, memory, ...")
+    parser.add_argument(
+        "--only", help="names of cases, with commas: heads, positions, logits, workers, memory, ..."
+    )
     parser.add_argument("--peer", choices=["mechir"], help="also run MechIR, in an environment of its own")
     parser.add_argument("--peak", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -68,11 +68,11 @@ def rows_attention(block: Block, u: Tensor, geometry: Geometry, rows: list[int],
         k = rotate(split_heads(block.key(u), heads), geometry.rotation)
         return fused_attention(rotate(q, at_rows), k, split_heads(block.value(u), heads), bias)
     W_K, W_V = (w.weight.unflatten(0, (heads, d_head)) for w in (block.key, block.value))
-    keyed = (q @ W_K).flatten(1, 2)  # [B, heads * R, d]
+    keyed = torch.einsum("bhrc,hcd->bhrd", q, W_K).flatten(1, 2)  # [B, heads * R, d]
     scores = (keyed @ u.transpose(1, 2)).unflatten(1, (heads, len(rows))) / math.sqrt(d_head)
     pattern = torch.softmax(scores if bias is None else scores + bias, dim=-1)
     mixed = (pattern.flatten(1, 2) @ u).unflatten(1, (heads, len(rows)))
-    z = mixed @ W_V.transpose(1, 2)
+    z = torch.einsum("bhrd,hcd->bhrc", mixed, W_V)
     return z if block.value.bias is None else z + block.value.bias.unflatten(0, (heads, 1, d_head))
 
 

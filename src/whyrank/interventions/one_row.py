@@ -22,7 +22,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from whyrank.encoders.attention import merge_heads, rotate, split_heads
+from whyrank.encoders.attention import rotate, split_heads
 from whyrank.encoders.site import Site
 from whyrank.interventions.recording import Recording
 
@@ -132,24 +132,33 @@ class OneRow:
             scores = scores + self.bias[:, self.read]
         self.max, self.looks_most = scores.max(dim=-1)
         self.e = torch.exp(scores - self.max[..., None])
-        self.sum, self.mixed = self.e.sum(-1), self.e @ self.v
+        self.sum, self.mixed = self.e.sum(-1), self._through_output(self.e @ self.v)
         others = scores.scatter(-1, self.looks_most[..., None], -torch.inf)
         self.other_max = others.amax(dim=-1)
         e = torch.exp(others - self.other_max[..., None])
-        self.other_sum, self.other_mixed = e.sum(-1), e @ self.v
+        self.other_sum, self.other_mixed = e.sum(-1), self._through_output(e @ self.v)
+        self.values = self._through_output(self.v)
+
+    def _through_output(self, z: Tensor) -> Tensor:
+        """What each head's z [H, S, d_head] adds to the stream: [S, H, d]."""
+        W_O = self.block.output.weight.T.unflatten(0, (self.encoder.heads, -1))
+        return torch.einsum("hic,hcd->ihd", z, W_O)
 
     def run(self, changes: Changes) -> Tensor:
         """The last hidden states."""
-        z = self._heads(changes)
         h = self.target.resid[self.layer].expand(len(changes.positions), -1, -1).clone()
         h[torch.arange(len(h)), changes.positions] = changes.rows
-        h = self.encoder.after_heads(self.layer, h if self.few is None else h[:, self.few], merge_heads(z))
+        x = self.block.norm_after_attention(self._attention(changes) + (h if self.few is None else h[:, self.few]))
+        h = self.block.norm_after_mlp(x + self.block.mlp(self.block.norm_before_mlp(x)))
         for layer in range(self.layer + 1, self.encoder.layers):
             h = self.encoder.layer(layer, h, self.target.geometry[layer], rows=self.target.kept_rows(layer))
         return self.encoder.anatomy.final_norm(h)
 
-    def _heads(self, changes: Changes) -> Tensor:
-        """The heads' outputs [V, H, S or rows, d_head] in the first layer that sees the change."""
+    def _attention(self, changes: Changes) -> Tensor:
+        """Attention's output [V, S or rows, d] in the first layer that sees the change.
+
+        W_O is linear, so every head's sums go through it once, and a variant only mixes what came out.
+        """
         at = torch.tensor(changes.positions)
         q, k, v = self._projected(changes.rows, at)
         scores = torch.einsum("hid,vhd->vhi", self.q[:, self.read], k) * self.scale
@@ -160,18 +169,20 @@ class OneRow:
         total = torch.where(most, self.other_sum, self.sum - e)
         share = torch.sigmoid(scores - torch.where(most, self.other_max, self.max) - total.log())
         kept = (1 - share) / total
-        z = kept[..., None] * self.mixed
-        weights = torch.stack([share, -kept * e], dim=-1)
-        values = torch.stack([v, self.v[:, at].transpose(0, 1)], dim=2)
-        z = torch.baddbmm(*(x.flatten(0, 1) for x in (z, weights, values))).unflatten(0, z.shape[:2])
-        which = most.nonzero(as_tuple=True)
-        old, new = kept[which][:, None] * self.other_mixed[which[1:]], share[which][:, None] * v[which[:2]]
-        z[which] = old + new
-        own = self._own_row(q, k, v, at)
-        for row, place in enumerate(changes.positions):
+        usual = kept.masked_fill(most, 0)
+        attn = torch.bmm(usual.permute(2, 0, 1), self.mixed).transpose(0, 1)
+        weights = torch.cat([share, -usual * e], dim=1).transpose(1, 2)
+        new_values = self._through_output(v.transpose(0, 1))
+        attn = torch.baddbmm(attn, weights, torch.cat([new_values, self.values[at]], dim=1))
+        which, head, row = most.nonzero(as_tuple=True)
+        more = kept[which, head, row][:, None] * self.other_mixed[row, head]
+        attn.index_put_((which, row), more, accumulate=True)
+        own = self._through_output(self._own_row(q, k, v, at).transpose(0, 1)).sum(1)
+        for number, place in enumerate(changes.positions):
             if place in self.read:
-                z[row, :, self.read.index(place)] = own[row]
-        return z
+                attn[number, self.read.index(place)] = own[number]
+        bias = self.block.output.bias
+        return attn if bias is None else attn + bias
 
     def _projected(self, rows: Tensor, at: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The changed rows' q, k and v [V, H, d_head], turned as their positions are."""
