@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from whyrank.errors import UserError as UserError
     from whyrank.evaluation.evaluate import evaluate as evaluate
     from whyrank.explain.words import explain_words as explain_words
+    from whyrank.interventions.api import patch as patch
     from whyrank.rankers.load import load as load
     from whyrank.rankers.ranker import Ranker as Ranker
 
@@ -38,6 +39,7 @@ _PUBLIC = {
     "load": "whyrank.rankers.load",
     "make_pairs": "whyrank.axioms.api",
     "open_collection": "whyrank.collections.catalogue",
+    "patch": "whyrank.interventions.api",
 }
 
 __all__ = [*_PUBLIC, "__version__"]

@@ -126,6 +126,11 @@ def read_pairs(path: Path | str) -> list[MinimalPair]:
     return list(pairs.values())
 
 
+def line_of(path: Path | str, pair_id: str) -> int | None:
+    """The line of a file on which a pair stands."""
+    return next((line.number for line, row in read_json_lines(path) if str(row.get("id")) == pair_id), None)
+
+
 def _pair(line: Line, row: dict[str, Any]) -> MinimalPair:
     missing = [key for key in NEEDED if not isinstance(row.get(key), str | int) or not str(row[key]).strip()]
     if missing:

@@ -15,6 +15,7 @@ from whyrank.cli.demo import demo
 from whyrank.cli.eval import evaluate_runs
 from whyrank.cli.get import get
 from whyrank.cli.pairs import pairs
+from whyrank.cli.patch import patch
 from whyrank.cli.rank import rank
 from whyrank.errors import UserError
 
@@ -31,6 +32,7 @@ app.command("rank")(rank)
 app.command("eval")(evaluate_runs)
 app.command("pairs")(pairs)
 app.command("audit")(audit)
+app.command("patch")(patch)
 
 #: The exit code of a command stopped from the keyboard.
 STOPPED = 130

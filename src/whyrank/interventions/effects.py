@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,8 @@ from whyrank.store.atomic import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from whyrank.interventions.statistics import Correlation
 
 #: The columns of effects.parquet with their types; what does not apply is null.
 COLUMNS = {
@@ -25,9 +27,13 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Effects:
-    """The rows, as a data frame with the columns of COLUMNS."""
+    """The rows, as a data frame with the columns of COLUMNS; how sites were cut (`by`), how many were screened
+    before those patched exactly were chosen (`family`), and why how many pairs were left out (`dropped`)."""
 
     frame: pd.DataFrame
+    by: str | None = None
+    family: int | None = None
+    dropped: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, rows: Iterable[dict[str, Any]]) -> Effects:
@@ -56,6 +62,18 @@ class Effects:
 
     def to_pandas(self) -> pd.DataFrame:
         return self.frame
+
+    def summary(self, *, keep: str = "all", threshold: float | None = None, seed: int = 0) -> dict[str, Any]:
+        """What summary.json holds: for each site the share of the gap, its interval, p; splits, agreement."""
+        from whyrank.interventions.summary import summarise
+
+        return summarise(self.frame, by=self.by, keep=keep, threshold=threshold, family=self.family, seed=seed)
+
+    def correlation(self, other: Effects, *, seed: int = 0) -> Correlation:
+        """How alike this map of effects is to another's, over the sites both have, with an interval."""
+        from whyrank.interventions.statistics import compare_maps
+
+        return compare_maps(self.frame, other.frame, seed=seed)[0]
 
     def __len__(self) -> int:
         return len(self.frame)

@@ -3,23 +3,28 @@
 The share of the gap that a site recovers is by default the ratio of sums, sum(patched - base) / sum(pert - base):
 a pair counts by the size of its gap. The papers' mean of ratios explodes where a gap is small; it is given with a
 threshold on |pert - base| and the share of pairs that the threshold drops. For `noise`, where the perturbed run is
-patched, patched - base is what is left of the gap.
+changed, patched - base is what is left of the gap; there p is of the change from that run, not from the baseline.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whyrank.evaluation.bootstrap import DRAWS, Interval
 from whyrank.evaluation.significance import benjamini_hochberg, holm, paired_t_test
-from whyrank.interventions.effects import Effects
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 #: Gaps below this share of the median gap are too small for a ratio of their own.
 SMALL_GAP = 0.1
+#: Sites whose bootstrap is held at once.
+SITES_AT_ONCE = 2048
+LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -27,11 +32,15 @@ class SiteSummary:
     """One site (and cut) over the pairs that have it."""
 
     site: str
+    layer: int | None
+    head: int | None
+    category: str | None
     n: int
     queries: int
     ratio_of_sums: float
     interval: Interval
     mean_effect: float
+    mean_interval: Interval
     mean_of_ratios: float | None
     dropped_by_threshold: float
     p: float
@@ -39,75 +48,232 @@ class SiteSummary:
     p_bh: float
 
     def to_json(self) -> dict[str, Any]:
-        told = asdict(self)
-        told["interval"] = {"low": self.interval.low, "high": self.interval.high}
-        return {key: None if isinstance(value, float) and value != value else value for key, value in told.items()}
+        told = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name in ("interval", "mean_interval"):
+            told[name] = {key: finite(value) for key, value in told[name]._asdict().items()}
+        return {key: finite(value) if isinstance(value, float) else value for key, value in told.items()}
 
 
-def summarise_sites(effects: Effects, *, threshold: float | None = None, seed: int = 0) -> list[SiteSummary]:
-    """One summary a site, in the order in which sites first come; p adjusted over all of them."""
-    frame = effects.frame
-    gap = (frame["perturbed"] - frame["base"]).abs()
-    least = SMALL_GAP * float(gap.median()) if threshold is None else threshold
-    groups = [(str(site), rows) for site, rows in frame.groupby("site", sort=False)]
-    p_values = [_p_value(rows) for _, rows in groups]
-    adjusted = zip(holm(p_values), benjamini_hochberg(p_values), strict=True)
-    return [
-        _summary(site, rows, least, p, p_holm, p_bh, seed)
-        for (site, rows), p, (p_holm, p_bh) in zip(groups, p_values, adjusted, strict=True)
-    ]
+class Correlation(NamedTuple):
+    """How alike two maps of effects are, site by site."""
+
+    sites: int
+    pearson: float
+    interval: Interval
+    spearman: float
+
+    def to_json(self) -> dict[str, Any]:
+        interval = {key: finite(value) for key, value in self.interval._asdict().items()}
+        return {
+            "sites": self.sites, "pearson": finite(self.pearson), "interval": interval,
+            "spearman": finite(self.spearman),
+        }  # fmt: skip
 
 
-def _summary(
-    site: str, rows: pd.DataFrame, least: float, p: float, p_holm: float, p_bh: float, seed: int
-) -> SiteSummary:
-    gaps, effects = rows["perturbed"] - rows["base"], rows["effect"]
-    large = gaps.abs() >= least
-    ratios = (effects[large] / gaps[large]) if large.any() else None
-    return SiteSummary(
-        site=site,
-        n=len(rows),
-        queries=int(_clusters(rows).nunique()),
-        ratio_of_sums=float(effects.sum() / gaps.sum()) if gaps.sum() else float("nan"),
-        interval=ratio_interval(rows, seed=seed),
-        mean_effect=float(effects.mean()),
-        mean_of_ratios=float(ratios.mean()) if ratios is not None else None,
-        dropped_by_threshold=float(1 - large.mean()),
-        p=p,
-        p_holm=p_holm,
-        p_bh=p_bh,
-    )
+def finite(value: float) -> float | None:
+    """JSON has no NaN and no infinity."""
+    return value if math.isfinite(value) else None
 
 
-def ratio_interval(rows: pd.DataFrame, *, level: float = 0.95, draws: int = DRAWS, seed: int = 0) -> Interval:
-    """The percentile interval of the ratio of sums, whole queries drawn with replacement."""
+def summarise_sites(
+    frame: pd.DataFrame, *, threshold: float | None = None, family: int | None = None, seed: int = 0
+) -> list[SiteSummary]:
+    """One summary a site, in the order in which sites first come; p adjusted over all of them.
+
+    `family` says how many sites were looked at before these were chosen: all of them count in the adjustment.
+    """
+    if frame.empty:
+        return []
+    gap = frame["perturbed"] - frame["base"]
+    least = SMALL_GAP * float(gap.abs().median()) if threshold is None else threshold
+    table = SiteTable.of(frame)
+    ratios, means = table.intervals(seed)
+    p_values = [paired_t_test(one, [0.0] * len(one)).p for one in table.query_means()]
+    unseen = [1.0] * ((family or len(p_values)) - len(p_values))
+    adjusted = zip(holm([*p_values, *unseen]), benjamini_hochberg([*p_values, *unseen]), strict=True)
+    found = []
+    for (site, rows), p, (p_holm, p_bh), ratio, mean in zip(
+        frame.groupby("site", sort=False), p_values, adjusted, ratios, means, strict=False
+    ):
+        gaps, effects = rows["perturbed"] - rows["base"], rows["effect"]
+        large = (gaps.abs() >= least) & (gaps != 0)
+        first = rows.iloc[0]
+        found.append(
+            SiteSummary(
+                site=str(site),
+                layer=_int(first["layer"]),
+                head=_int(first["head"]),
+                category=text_or_none(first["category"]),
+                n=len(rows),
+                queries=int(clusters(rows).nunique()),
+                ratio_of_sums=float(effects.sum() / gaps.sum()) if gaps.sum() else math.nan,
+                interval=ratio,
+                mean_effect=float(effects.mean()),
+                mean_interval=mean,
+                mean_of_ratios=float((effects[large] / gaps[large]).mean()) if large.any() else None,
+                dropped_by_threshold=float(1 - large.mean()),
+                p=p,
+                p_holm=p_holm,
+                p_bh=p_bh,
+            )
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class SiteTable:
+    """Sums over the rows of each query (rows of the arrays) and site (columns); 0 where a query lacks a site."""
+
+    sites: list[str]
+    queries: list[str]
+    effect: np.ndarray
+    gap: np.ndarray
+    change: np.ndarray
+    count: np.ndarray
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame) -> SiteTable:
+        import numpy as np
+        import pandas as pd
+
+        row, queries = pd.factorize(clusters(frame))
+        column, sites = pd.factorize(frame["site"])
+        shape = (len(queries), len(sites))
+
+        def summed(values: pd.Series) -> np.ndarray:
+            return np.bincount(
+                row * shape[1] + column, weights=values.to_numpy(dtype=float), minlength=shape[0] * shape[1]
+            ).reshape(shape)
+
+        own = frame["base"].where(frame["direction"].fillna("denoise") == "denoise", frame["perturbed"])
+        return cls(
+            [str(site) for site in sites],
+            [str(query) for query in queries],
+            summed(frame["effect"]),
+            summed(frame["perturbed"] - frame["base"]),
+            summed(frame["patched"] - own),
+            summed(pd.Series(1.0, index=frame.index)),
+        )
+
+    def query_means(self) -> list[list[float]]:
+        """For each site the mean change of each query that has it."""
+        found = []
+        for column in range(len(self.sites)):
+            has = self.count[:, column] > 0
+            found.append((self.change[has, column] / self.count[has, column]).tolist())
+        return found
+
+    def intervals(self, seed: int = 0, draws: int = DRAWS) -> tuple[list[Interval], list[Interval]]:
+        """Percentile intervals of the ratio of sums and of the mean effect, whole queries drawn with replacement;
+        NaN where one query is all there is."""
+        import numpy as np
+
+        if len(self.queries) < 2:
+            nothing = [Interval(math.nan, math.nan)] * len(self.sites)
+            return nothing, nothing
+        weights, ratios, means = query_weights(len(self.queries), draws, seed), [], []
+        for start in range(0, len(self.sites), SITES_AT_ONCE):
+            part = slice(start, start + SITES_AT_ONCE)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                effects = weights @ self.effect[:, part]
+                ratios += _percentiles(effects / (weights @ self.gap[:, part]))
+                means += _percentiles(effects / (weights @ self.count[:, part]))
+        return ratios, means
+
+    def ratios(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """The map of ratios of sums [sites], or one for each draw of queries [draws, sites]."""
+        import numpy as np
+
+        weights = np.ones(len(self.queries)) if weights is None else weights
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return (weights @ self.effect) / (weights @ self.gap)
+
+
+def compare_maps(
+    one: pd.DataFrame, other: pd.DataFrame, *, draws: int = DRAWS, seed: int = 0
+) -> tuple[Correlation, list[tuple[str, float, float]]]:
+    """The correlation of two sets of rows' maps (ratio of sums) over the sites both have, and the maps.
+
+    The interval redraws queries; where both sets have a query, it is drawn for both.
+    """
+
+    tables = [SiteTable.of(frame) for frame in (one, other)]
+    shared = [site for site in tables[0].sites if site in set(tables[1].sites)]
+    places = [[table.sites.index(site) for site in shared] for table in tables]
+    maps = [table.ratios()[place] for table, place in zip(tables, places, strict=True)]
+    names = list(dict.fromkeys([*tables[0].queries, *tables[1].queries]))
+    interval = Interval(math.nan, math.nan)
+    if len(names) > 1 and len(shared) > 2:
+        weights, where = query_weights(len(names), draws, seed), {name: i for i, name in enumerate(names)}
+        drawn = [
+            table.ratios(weights[:, [where[name] for name in table.queries]])[:, place]
+            for table, place in zip(tables, places, strict=True)
+        ]
+        (interval,) = _percentiles(_row_correlations(*drawn)[:, None])
+    spearman = pearson(*(_ranks(values) for values in maps))
+    correlation = Correlation(len(shared), pearson(*maps), interval, spearman)
+    return correlation, [(site, float(a), float(b)) for site, a, b in zip(shared, *maps, strict=True)]
+
+
+def pearson(a: Sequence[float] | np.ndarray, b: Sequence[float] | np.ndarray) -> float:
+    """Pearson's r over the places where both are finite; NaN if there are fewer than three, or no spread."""
     import numpy as np
 
-    numbers, _ = _factorised(rows)
-    count = int(numbers.max()) + 1
-    above, below = (
-        np.bincount(numbers, weights=values.to_numpy(dtype=float), minlength=count)
-        for values in (rows["effect"], rows["perturbed"] - rows["base"])
-    )
-    weights = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=draws)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = (weights @ above) / (weights @ below)
-    low, high = np.quantile(ratios[np.isfinite(ratios)], [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high))
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    both = np.isfinite(a) & np.isfinite(b)
+    if both.sum() < 3 or a[both].std() == 0 or b[both].std() == 0:
+        return math.nan
+    return float(np.corrcoef(a[both], b[both])[0, 1])
 
 
-def _p_value(rows: pd.DataFrame) -> float:
-    """Student's t of the queries' mean effects against 0."""
-    means = rows.groupby(_clusters(rows), sort=False)["effect"].mean().tolist()
-    return paired_t_test(means, [0.0] * len(means)).p
+def query_weights(count: int, draws: int, seed: int) -> np.ndarray:
+    """How often each query is drawn: [draws, queries]."""
+    import numpy as np
+
+    return np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=draws).astype(float)
 
 
-def _clusters(rows: pd.DataFrame) -> pd.Series:
+def clusters(rows: pd.DataFrame) -> pd.Series:
     """Queries; a pair that names none is its own cluster."""
     return rows["qid"].fillna(rows["pair"])
 
 
-def _factorised(rows: pd.DataFrame) -> tuple[Any, Any]:
+def _row_correlations(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        a, b = (x - x.mean(axis=1, keepdims=True) for x in (a, b))
+        return (a * b).sum(axis=1) / np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+
+
+def _percentiles(draws: np.ndarray) -> list[Interval]:
+    """The middle of the finite draws of each column."""
+    import numpy as np
+
+    ends = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    if np.isfinite(draws).all():
+        low, high = np.quantile(draws, ends, axis=0)
+        return [Interval(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+    found = []
+    for column in draws.T:
+        some = column[np.isfinite(column)]
+        found.append(Interval(*map(float, np.quantile(some, ends))) if len(some) else Interval(math.nan, math.nan))
+    return found
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    from scipy.stats import rankdata
+
+    return rankdata(values, nan_policy="omit")
+
+
+def _int(value: Any) -> int | None:
     import pandas as pd
 
-    return pd.factorize(_clusters(rows))
+    return None if pd.isna(value) else int(value)
+
+
+def text_or_none(value: Any) -> str | None:
+    import pandas as pd
+
+    return None if pd.isna(value) else str(value)

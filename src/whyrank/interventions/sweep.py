@@ -15,7 +15,6 @@ import torch
 
 from whyrank import __version__
 from whyrank.axioms.pair import MinimalPair
-from whyrank.axioms.realise import realise_for_patching
 from whyrank.engines.engine import Engine, Local
 from whyrank.errors import UserError
 from whyrank.interventions.activation import Activation
@@ -28,7 +27,6 @@ from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.ranker import Progress
 from whyrank.store.atomic import write_text
 from whyrank.store.packages import sha256
-from whyrank.text.alignment import CannotAlign
 
 #: Pairs a shard: what a kill can cost.
 PAIRS_A_SHARD = 8
@@ -92,10 +90,12 @@ def sweep(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Effects:
-    """One row for every pair and site of the plan; with `shards`, a folder for this work, what is done is kept."""
+    """One row for every pair and site of the plan; with `shards`, a folder for this work, what is done is kept.
+
+    CannotAlign for a pair that this ranker's tokenizer does not align.
+    """
     work = Work(plan, intervention or Activation(), side)
     work.intervention.check(ranker.encoder, plan.sets)
-    check_aligned_for(ranker, pairs, side)
     engine = engine or Local()
     groups = list(_groups(pairs))
     fingerprint = ranker.fingerprint() if shards is not None or engine.remote else ""
@@ -114,28 +114,6 @@ def sweep(
     if store is None:
         return Effects.joined(made[number] for number in range(len(groups)))
     return Effects.read([store.path(number) for number in range(len(groups))])
-
-
-def check_aligned_for(ranker: NeuralRanker, pairs: Sequence[MinimalPair], side: str = "document") -> None:
-    """Raises for the first pair that cannot be patched in this ranker, naming it and why."""
-    if not pairs:
-        raise UserError("no pairs to patch")
-    for pair in pairs:
-        reason = why_not(ranker, pair, side)
-        if reason:
-            raise UserError(
-                f"pair {pair.id!r} cannot be patched in {ranker.name}: {reason}",
-                todo="leave it out, or make pairs for this ranker with whyrank pairs --ranker",
-            )
-
-
-def why_not(ranker: NeuralRanker, pair: MinimalPair, side: str = "document") -> str | None:
-    """Why a pair cannot be patched in a ranker; None if it can."""
-    try:
-        realise_for_patching(pair, ranker, side)
-    except CannotAlign as reason:
-        return str(reason)
-    return None
 
 
 class Store:

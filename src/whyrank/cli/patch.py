@@ -1,0 +1,175 @@
+"""`whyrank patch`: why this score?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from whyrank.cli import options
+from whyrank.cli.console import command, console, progress_bar, say, suggest
+
+#: Sites shown on the screen.
+SHOWN = 12
+
+
+def patch(
+    ranker: Annotated[str, typer.Option(help="A folder, hub id or short name.")],
+    pairs: Annotated[Path, typer.Option(help="A pairs file: whyrank pairs makes one.")],
+    out: options.RunFolderPath,
+    method: Annotated[str, typer.Option(help="activation, path, attribution or ablation.")] = "activation",
+    sites: Annotated[str, typer.Option(help="heads, blocks, or L10.H1.z@inj,0.9+1.6,L4.mlp, ...")] = "heads",
+    by: Annotated[str | None, typer.Option(help="Cut each site by position or category.")] = None,
+    to: Annotated[str, typer.Option(help="path: logits, or L10.H1.v,L10.H4.v (received together).")] = "logits",
+    direction: Annotated[
+        str, typer.Option(help="denoise: perturbed values into the baseline run; noise: the reverse.")
+    ] = "denoise",
+    freeze_mlp: Annotated[bool, typer.Option("--freeze-mlp", help="path: hold MLPs, too.")] = False,
+    ablate: Annotated[str, typer.Option(help="ablation: zero, mean or resample.")] = "zero",
+    steps: Annotated[
+        int, typer.Option(min=0, help="attribution: integrate the gradient over so many steps; 0: plain.")
+    ] = 0,
+    screen: Annotated[
+        int | None, typer.Option(min=1, help="Attribution first, then exact patching of so many sites.")
+    ] = None,
+    check: Annotated[int, typer.Option(min=1, help="attribution: pairs to compare with exact patching.")] = 16,
+    side: Annotated[
+        str, typer.Option(help="Which encoder reads the texts that differ: document or query.")
+    ] = "document",
+    keep: Annotated[str, typer.Option(help="Pairs to sum up: all, or adherent (perturbed > baseline).")] = "all",
+    threshold: Annotated[
+        float | None, typer.Option(min=0, help="Least |gap| for a mean of ratios; default: 10% of the median.")
+    ] = None,
+    compare: Annotated[
+        Path | None, typer.Option(help="Another run of patch: correlate its map with this.")
+    ] = None,
+    skip: Annotated[bool, typer.Option("--skip", help="Leave out pairs that this ranker cannot align.")] = False,
+    engine: Annotated[str, typer.Option(help="local, or dask://HOST:PORT.")] = "local",
+    workers: Annotated[int | None, typer.Option(help="Run in so many processes of this machine.")] = None,
+    seed: options.Seed = 0,
+) -> None:
+    """Exact activation and path patching, attribution, ablation: what each part of a ranker does to its score."""
+    say(f"patching {ranker} on {pairs}: {method}, {sites}{f' by {by}' if by else ''}")
+    from whyrank.errors import UserError
+    from whyrank.interventions.api import Request, neural
+    from whyrank.interventions.api import patch as run
+    from whyrank.interventions.summary import KEEPS
+    from whyrank.rankers.shards import forget_shards
+    from whyrank.reports.manifest import RunFolder
+    from whyrank.reports.patch import write_patch
+    from whyrank.store.packages import sha256
+
+    request = Request(
+        method=method, sites=sites, by=by, to=to, direction=direction, freeze_mlp=freeze_mlp, ablate=ablate,
+        steps=steps, screen=screen, check=check, side=side, seed=seed,
+    )  # fmt: skip
+    if keep not in KEEPS:
+        raise UserError(f"cannot keep '{keep}'", todo=f"choose {' or '.join(KEEPS)}")
+    if not pairs.is_file():
+        raise UserError("no such file", where=pairs, todo="make one: whyrank pairs --axiom TFC1 ...")
+    other = _other_run(compare) if compare else None
+    opened = neural(ranker)
+    say(f"{opened.name}: {opened.source}; {opened.encoder}")
+    inputs: dict[str, Any] = {
+        "ranker": [opened.name, opened.fingerprint()],
+        "pairs": sha256(pairs),
+        "request": vars(request),
+        "keep": keep,
+        "threshold": threshold,
+        "skip": skip,
+        "compare": sha256(compare / "effects.parquet") if compare else None,
+    }
+    folder = RunFolder.claim(out, "patch", inputs)
+    shards = out / f".shards-{folder.key}"
+    effects = run(
+        opened, pairs, request, skip=skip, engine=engine, workers=workers, shards=shards,
+        step=lambda name, count: progress_bar(name, count, "pairs"),
+    )  # fmt: skip
+    summary = {
+        "ranker": opened.name, "side": side, "ablate": ablate if method == "ablation" else None,
+        "freeze_mlp": freeze_mlp, "steps": steps, "dropped": effects.dropped,
+        **effects.summary(keep=keep, threshold=threshold, seed=seed),
+        "compared": _compared(effects, other, compare, seed) if other and compare else None,
+    }  # fmt: skip
+    manifest = folder.record(pairs=summary["pairs"], rows=len(effects))
+    folder.begin()
+    effects.write(out / "effects.parquet")
+    paths = [out / "effects.parquet", *write_patch(summary, out, manifest)]
+    folder.save(manifest)
+    forget_shards(shards)
+    show(summary)
+    for reason, count in effects.dropped.items():
+        say(f"left out: {count} pairs ({reason})")
+    say(f"wrote {', '.join(path.name for path in paths)} to {out}")
+    suggest(f"open {out / 'report.html'} in a browser", *_next(summary, ranker, pairs))
+
+
+def show(summary: dict[str, Any]) -> None:
+    """The sites with the largest effects, on stdout."""
+    from rich.table import Table
+
+    from whyrank.reports.patch import measure_of
+
+    value, told = measure_of(summary)
+    interval = "interval" if value == "ratio_of_sums" else "mean_interval"
+    leading = sorted(summary["sites"], key=lambda site: -abs(site[value] or 0.0))[:SHOWN]
+    table = Table(
+        title=f"{told}; * significant at 0.05 (Holm over {len(summary['sites'])} sites)", title_justify="left"
+    )
+    for name in ("site", "pairs", told, "95% interval"):
+        table.add_column(name, justify="left" if name == "site" else "right")
+    for site in leading:
+        low, high = site[interval]["low"], site[interval]["high"]
+        star = "*" if site["p_holm"] is not None and site["p_holm"] < 0.05 else " "
+        around = "–" if low is None or high is None else f"{low:+.3f} to {high:+.3f}"
+        shown = "–" if site[value] is None else f"{site[value]:+.3f}{star}"
+        table.add_row(site["site"], str(site["n"]), shown, around)
+    console().print(table)
+    keep = summary["keep"]
+    if keep["correlation_with_all"] is not None:
+        say(f"{keep['adherent']} of {keep['pairs']} pairs adhere; their map correlates with that of all at "
+            f"{keep['correlation_with_all']:.3f}")  # fmt: skip
+    if summary["agreement"]:
+        told = summary["agreement"]["map"]
+        say(f"attribution against exact patching: Pearson {told['pearson']:.3f} over {told['sites']} sites")
+    if summary["compared"]:
+        told = summary["compared"]
+        say(f"against {told['with']}: Pearson {told['pearson']:.3f} over {told['sites']} sites")
+
+
+def _other_run(folder: Path) -> Any:
+    """The rows of another run of this command."""
+    from whyrank.errors import UserError
+    from whyrank.interventions.effects import Effects
+
+    path = folder / "effects.parquet"
+    if not path.is_file():
+        raise UserError(
+            "no effects.parquet here", where=folder, todo="give the run folder of another whyrank patch"
+        )
+    return Effects.read(path)
+
+
+def _compared(effects: Any, other: Any, folder: Path, seed: int) -> dict[str, Any]:
+    from whyrank.interventions.statistics import compare_maps, finite
+
+    correlation, points = compare_maps(effects.frame, other.frame, seed=seed)
+    return {
+        "with": str(folder), **correlation.to_json(),
+        "points": [{"site": site, "here": finite(a), "there": finite(b)} for site, a, b in points],
+    }  # fmt: skip
+
+
+def _next(summary: dict[str, Any], ranker: str, pairs: Path) -> list[str]:
+    """What makes sense after this: the leading heads by token category."""
+    if summary["by"] or summary["method"] == "ablation":
+        return []
+    heads = [site for site in summary["sites"] if site["head"] is not None]
+    leading = sorted(heads, key=lambda site: -abs(site["ratio_of_sums"] or 0.0))[:4]
+    if not leading:
+        return []
+    names = ",".join(f"{site['layer']}.{site['head']}" for site in leading)
+    return [
+        command("patch", "--ranker", ranker, "--pairs", pairs, "--sites", names, "--by", "category", "-o", "RUN")
+    ]

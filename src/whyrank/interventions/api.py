@@ -1,0 +1,198 @@
+"""`patch`: the whole way from names to effects."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from whyrank.axioms.pair import MinimalPair, line_of, read_pairs
+from whyrank.axioms.realise import realise_for_patching
+from whyrank.encoders.encoder import Encoder
+from whyrank.encoders.site import SiteSet
+from whyrank.engines.engine import open_engine
+from whyrank.errors import UserError
+from whyrank.interventions.ablation import Ablation
+from whyrank.interventions.activation import Activation
+from whyrank.interventions.attribution import Attribution
+from whyrank.interventions.effects import Effects
+from whyrank.interventions.intervention import Intervention
+from whyrank.interventions.path import PathPatching
+from whyrank.interventions.plan import SitePlan
+from whyrank.interventions.summary import by_category
+from whyrank.interventions.sweep import sweep
+from whyrank.rankers.load import load
+from whyrank.rankers.neural import NeuralRanker
+from whyrank.rankers.ranker import Progress, Ranker
+from whyrank.text.alignment import CannotAlign
+
+METHODS = ("activation", "path", "attribution", "ablation")
+#: A step of the work: its name and how many pairs it has; gives what is told of each pair done.
+Step = Callable[[str, int], AbstractContextManager[Progress]]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to do to a ranker's runs; the command line's options have the same names."""
+
+    method: str = "activation"
+    sites: str = "heads"
+    by: str | None = None
+    to: str = "logits"
+    direction: str = "denoise"
+    freeze_mlp: bool = False
+    ablate: str = "zero"
+    steps: int = 0
+    screen: int | None = None
+    check: int = 16
+    side: str = "document"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise UserError(f"unknown method '{self.method}'", todo=f"choose {', '.join(METHODS)}")
+        if self.screen is not None and self.method not in ("activation", "attribution"):
+            raise UserError(f"--screen does not go with {self.method}", todo="it screens activation patching")
+        if self.freeze_mlp and self.method != "path":
+            raise UserError(f"--freeze-mlp does not go with {self.method}", todo="it belongs to --method path")
+        if self.to != "logits" and self.method != "path":
+            raise UserError(f"--to does not go with {self.method}", todo="it belongs to --method path")
+
+    @property
+    def approximate(self) -> bool:
+        """Whether attribution comes first."""
+        return self.method == "attribution" or self.screen is not None
+
+    def intervention(self, pairs: Sequence[MinimalPair]) -> Intervention:
+        if self.approximate:
+            return Attribution(self.direction, self.steps)
+        if self.method == "path":
+            return PathPatching.to(self.to, freeze_mlp=self.freeze_mlp, direction=self.direction)
+        if self.method == "ablation":
+            return Ablation(self.ablate, self.direction, self.seed).with_reference(pairs)
+        return Activation(self.direction)
+
+    def plan(self, encoder: Encoder, intervention: Intervention) -> SitePlan:
+        """The sites; of all heads or blocks, those that can send to the receivers."""
+        keep = intervention.reached_from if isinstance(intervention, PathPatching) else None
+        plan = SitePlan.parse(self.sites, encoder, self.by, keep)
+        if not plan.sets:
+            raise UserError(f"no site of '{self.sites}' is below {self.to}", todo="choose a receiver higher up")
+        intervention.check(encoder, plan.sets)
+        return plan
+
+
+def patch(
+    ranker: Ranker | str,
+    pairs: Sequence[MinimalPair] | Path | str,
+    request: Request | None = None,
+    *,
+    skip: bool = False,
+    engine: str = "local",
+    workers: int | None = None,
+    shards: Path | None = None,
+    step: Step | None = None,
+    **options: Any,
+) -> Effects:
+    """What sites of a ranker do to its score on minimal pairs: one row a pair and site.
+
+        effects = whyrank.patch("ce-minilm-l12", "tfc1.jsonl", method="path", sites="heads", to="logits")
+        effects.summary()["sites"]
+
+    Options are the fields of `Request`. Pairs that this ranker cannot align are refused, or left out and counted
+    (`skip`). With `shards`, a folder, work that was stopped goes on where it was.
+    """
+    request = replace(request or Request(), **options)
+    opened = neural(ranker)
+    opened.check_side(request.side)
+    request.plan(opened.encoder, request.intervention([]))
+    some, dropped = aligned_pairs(opened, pairs, request.side, skip=skip)
+    intervention = request.intervention(some)
+    plan = request.plan(opened.encoder, intervention)
+    step = step or _quietly
+    with open_engine(engine, workers) as where:
+
+        def swept(name: str, pairs: Sequence[MinimalPair], plan: SitePlan, how: Intervention) -> Effects:
+            kept = None if shards is None else shards / how.method
+            with step(name, len(pairs)) as advance:
+                return sweep(
+                    opened, pairs, plan, how, side=request.side, shards=kept, engine=where, progress=advance
+                )
+
+        effects = swept(intervention.method, some, plan, intervention)
+        if request.approximate:
+            exact = Activation(request.direction)
+            chosen, checked = _exact_part(request, effects, plan, some)
+            effects = Effects.joined([effects, swept("exact", checked, chosen, exact)])
+    family = len(plan.sets) if request.screen is not None else None
+    return replace(effects, by=request.by, family=family, dropped=dropped)
+
+
+def aligned_pairs(
+    ranker: NeuralRanker, pairs: Sequence[MinimalPair] | Path | str, side: str, *, skip: bool
+) -> tuple[list[MinimalPair], dict[str, int]]:
+    """The pairs that can be patched in this ranker, and why how many others cannot; refused unless `skip`."""
+    path = Path(pairs) if isinstance(pairs, str | Path) else None
+    some = read_pairs(pairs) if isinstance(pairs, str | Path) else list(pairs)
+    kept, dropped = [], Counter[str]()
+    for pair in some:
+        try:
+            realise_for_patching(pair, ranker, side)
+        except CannotAlign as reason:
+            if not skip:
+                raise UserError(
+                    f"pair {pair.id!r} cannot be patched in {ranker.name}: {reason}",
+                    where=path and f"{path}:{line_of(path, pair.id)}",
+                    todo="make pairs for this ranker (whyrank pairs --ranker), or leave such out with --skip",
+                ) from reason
+            dropped[str(reason)] += 1
+        else:
+            kept.append(pair)
+    if not kept:
+        raise UserError("no pair can be patched in this ranker", where=path, todo="see whyrank pairs --ranker")
+    return kept, dict(dropped)
+
+
+def neural(ranker: Ranker | str) -> NeuralRanker:
+    """The ranker, opened; BM25 has nothing inside."""
+    if ranker == "bm25":
+        raise UserError("bm25 cannot be opened", todo="choose a neural ranker, such as ce-minilm-l12")
+    loaded = load(ranker) if isinstance(ranker, str) else ranker
+    if not isinstance(loaded, NeuralRanker):
+        raise UserError(f"{loaded.name} cannot be opened", todo="choose a neural ranker, such as ce-minilm-l12")
+    return loaded
+
+
+def _exact_part(
+    request: Request, effects: Effects, plan: SitePlan, pairs: Sequence[MinimalPair]
+) -> tuple[SitePlan, Sequence[MinimalPair]]:
+    """What is patched exactly: the best sites in all pairs (screen), or all sites in a sample of the pairs."""
+    if request.screen is None:
+        count = min(request.check, len(pairs))
+        return plan, random.Random(request.seed).sample(list(pairs), count)
+    return replace(plan, sets=best_sites(effects, plan, request.screen)), pairs
+
+
+def best_sites(effects: Effects, plan: SitePlan, count: int) -> tuple[SiteSet, ...]:
+    """The sites whose summed effect is largest; of a site that is cut, its largest cut counts."""
+    frame = by_category(effects.frame) if plan.by == "position" else effects.frame
+    sums = frame.groupby("site")["effect"].sum().abs()
+    size: dict[str, float] = {}
+    for name, value in sums.items():
+        whole = _uncut(str(name)) if plan.by else str(name)
+        size[whole] = max(size.get(whole, 0.0), float(value))
+    order = sorted(plan.sets, key=lambda one: -size.get(str(one), 0.0))
+    return tuple(one for one in plan.sets if one in set(order[:count]))
+
+
+def _uncut(name: str) -> str:
+    return str(SiteSet(tuple(replace(site, at=None) for site in SiteSet.parse(name))))
+
+
+@contextmanager
+def _quietly(name: str, pairs: int) -> Iterator[Progress]:
+    yield lambda count: None
