@@ -109,10 +109,10 @@ def show(summary: dict[str, Any]) -> None:
     """The sites with the largest effects, on stdout."""
     from rich.table import Table
 
-    from whyrank.reports.patch import measure_of
+    from whyrank.reports.patch import interval_of, measure_of
 
     value, told = measure_of(summary)
-    interval = "interval" if value == "ratio_of_sums" else "mean_interval"
+    interval = interval_of(value)
     leading = sorted(summary["sites"], key=lambda site: -abs(site[value] or 0.0))[:SHOWN]
     table = Table(
         title=f"{told}; * significant at 0.05 (Holm over {len(summary['sites'])} sites)", title_justify="left"

@@ -3,7 +3,8 @@
 The share of the gap that a site recovers is by default the ratio of sums, sum(patched - base) / sum(pert - base):
 a pair counts by the size of its gap. The papers' mean of ratios explodes where a gap is small; it is given with a
 threshold on |pert - base| and the share of pairs that the threshold drops. For `noise`, where the perturbed run is
-changed, patched - base is what is left of the gap; there p is of the change from that run, not from the baseline.
+changed, patched - base is what is left of the gap; the change is from the score of the run that is changed, and p
+is the change's.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ class SiteSummary:
     interval: Interval
     mean_effect: float
     mean_interval: Interval
+    mean_change: float
+    change_interval: Interval
     mean_of_ratios: float | None
     dropped_by_threshold: float
     p: float
@@ -49,7 +52,7 @@ class SiteSummary:
 
     def to_json(self) -> dict[str, Any]:
         told = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("interval", "mean_interval"):
+        for name in ("interval", "mean_interval", "change_interval"):
             told[name] = {key: finite(value) for key, value in told[name]._asdict().items()}
         return {key: finite(value) if isinstance(value, float) else value for key, value in told.items()}
 
@@ -87,14 +90,14 @@ def summarise_sites(
     gap = frame["perturbed"] - frame["base"]
     least = SMALL_GAP * float(gap.abs().median()) if threshold is None else threshold
     table = SiteTable.of(frame)
-    ratios, means = table.intervals(seed)
+    intervals = table.intervals(seed)
+    changes = table.change.sum(axis=0) / table.count.sum(axis=0)
     p_values = [paired_t_test(one, [0.0] * len(one)).p for one in table.query_means()]
     unseen = [1.0] * ((family or len(p_values)) - len(p_values))
     adjusted = zip(holm([*p_values, *unseen]), benjamini_hochberg([*p_values, *unseen]), strict=True)
     found = []
-    for (site, rows), p, (p_holm, p_bh), ratio, mean in zip(
-        frame.groupby("site", sort=False), p_values, adjusted, ratios, means, strict=False
-    ):
+    groups = frame.groupby("site", sort=False)
+    for i, ((site, rows), p, (p_holm, p_bh)) in enumerate(zip(groups, p_values, adjusted, strict=False)):
         gaps, effects = rows["perturbed"] - rows["base"], rows["effect"]
         large = (gaps.abs() >= least) & (gaps != 0)
         first = rows.iloc[0]
@@ -107,9 +110,11 @@ def summarise_sites(
                 n=len(rows),
                 queries=int(clusters(rows).nunique()),
                 ratio_of_sums=float(effects.sum() / gaps.sum()) if gaps.sum() else math.nan,
-                interval=ratio,
+                interval=intervals["ratio"][i],
                 mean_effect=float(effects.mean()),
-                mean_interval=mean,
+                mean_interval=intervals["effect"][i],
+                mean_change=float(changes[i]),
+                change_interval=intervals["change"][i],
                 mean_of_ratios=float((effects[large] / gaps[large]).mean()) if large.any() else None,
                 dropped_by_threshold=float(1 - large.mean()),
                 p=p,
@@ -163,22 +168,25 @@ class SiteTable:
             found.append((self.change[has, column] / self.count[has, column]).tolist())
         return found
 
-    def intervals(self, seed: int = 0, draws: int = DRAWS) -> tuple[list[Interval], list[Interval]]:
-        """Percentile intervals of the ratio of sums and of the mean effect, whole queries drawn with replacement;
-        NaN where one query is all there is."""
+    def intervals(self, seed: int = 0, draws: int = DRAWS) -> dict[str, list[Interval]]:
+        """Percentile intervals of each site's ratio of sums, mean effect and mean change, whole queries drawn with
+        replacement; NaN where one query is all there is."""
         import numpy as np
 
+        found: dict[str, list[Interval]] = {"ratio": [], "effect": [], "change": []}
         if len(self.queries) < 2:
-            nothing = [Interval(math.nan, math.nan)] * len(self.sites)
-            return nothing, nothing
-        weights, ratios, means = query_weights(len(self.queries), draws, seed), [], []
+            return {name: [Interval(math.nan, math.nan)] * len(self.sites) for name in found}
+        weights = query_weights(len(self.queries), draws, seed)
         for start in range(0, len(self.sites), SITES_AT_ONCE):
             part = slice(start, start + SITES_AT_ONCE)
+            effect, gap, change, count = (
+                weights @ values[:, part] for values in (self.effect, self.gap, self.change, self.count)
+            )
             with np.errstate(divide="ignore", invalid="ignore"):
-                effects = weights @ self.effect[:, part]
-                ratios += _percentiles(effects / (weights @ self.gap[:, part]))
-                means += _percentiles(effects / (weights @ self.count[:, part]))
-        return ratios, means
+                found["ratio"] += _percentiles(effect / gap)
+                found["effect"] += _percentiles(effect / count)
+                found["change"] += _percentiles(change / count)
+        return found
 
     def ratios(self, weights: np.ndarray | None = None) -> np.ndarray:
         """The map of ratios of sums [sites], or one for each draw of queries [draws, sites]."""

@@ -31,6 +31,7 @@ class CrossEncoder(NeuralRanker):
     """
 
     kind = "cross-encoder"
+    reads_pooler = True
 
     def __init__(self, checkpoint: Checkpoint, model: HuggingFaceModule) -> None:
         encoder = open_encoder(model.base_model)

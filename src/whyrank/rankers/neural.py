@@ -45,6 +45,9 @@ class NeuralRanker(Ranker):
 
     #: The rows of the last layer that the read-out reads; None is all.
     rows: tuple[int, ...] | None = None
+    #: Whether the read-out reads the encoder's pooler. Where it does not, the pooler may be whatever came with the
+    #: checkpoint, or random if none did.
+    reads_pooler = False
 
     def __init__(self, checkpoint: Checkpoint, encoder: Encoder, pieces: Pieces) -> None:
         self.name, self.source, self.checkpoint = checkpoint.name, checkpoint.source, checkpoint
@@ -60,6 +63,8 @@ class NeuralRanker(Ranker):
         self.pieces.tokenizer.no_truncation()
         digest.update(self.pieces.tokenizer.to_str().encode())
         for name, weight in self.encoder.anatomy.module.state_dict().items():
+            if name.startswith("pooler.") and not self.reads_pooler:
+                continue
             digest.update(name.encode() + weight.detach().cpu().contiguous().numpy().tobytes())
         for weight in self.head_weights():
             digest.update(weight.detach().cpu().contiguous().numpy().tobytes())

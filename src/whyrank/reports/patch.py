@@ -37,11 +37,16 @@ def write_patch(summary: dict[str, Any], folder: Path, manifest: dict[str, Any])
 
 
 def measure_of(summary: dict[str, Any]) -> tuple[str, str]:
-    """What is drawn: the share of the gap; for ablations, which have no gap to close, the raw effect."""
+    """What is drawn: the share of the gap; for ablations, which close none, the change of the score."""
     if summary["method"] == "ablation":
-        return "mean_effect", "mean effect, in score units"
+        return "mean_change", "mean change of the score"
     told = "share of the gap" if summary["direction"] == "denoise" else "share of the gap that is left"
     return "ratio_of_sums", told
+
+
+def interval_of(value: str) -> str:
+    """The name of the interval of a value."""
+    return {"ratio_of_sums": "interval", "mean_change": "change_interval"}[value]
 
 
 def make_figures(summary: dict[str, Any]) -> Figures:
@@ -184,7 +189,7 @@ def _splits(report: Report, summary: dict[str, Any]) -> None:
         rows: list[list[Cell]] = []
         for site in leading:
             cells = [found[group].get(site["site"]) for group in values]
-            interval = "interval" if value == "ratio_of_sums" else "mean_interval"
+            interval = interval_of(value)
             rows.append([site["site"], *(_with(one[value], one[interval]) if one else None for one in cells)])
         sizes = {group: max((site["n"] for site in sites), default=0) for group, sites in values.items()}
         columns = ["site", *(f"{group} (n={sizes[group]})" for group in values)]
@@ -261,7 +266,7 @@ def _category_map(sites: list[Site], value: str, title: str) -> str:
 
 
 def _bars(sites: list[Site], value: str, title: str) -> str:
-    interval = "interval" if value == "ratio_of_sums" else "mean_interval"
+    interval = interval_of(value)
     ends = [(_number(site[interval]["low"]), _number(site[interval]["high"])) for site in sites]
     return interval_bars([site["site"] for site in sites], [site[value] for site in sites], ends, title)
 
