@@ -10,7 +10,18 @@ from whyrank.interventions.one_row import one_row_states
 from whyrank.interventions.recording import Recording
 from whyrank.interventions.wavefront import patched_states
 
-PARTS = ["L0.H1.z", "L1.H2.z", "L2.H3.z", "L0.attn", "L1.mlp", "L2.mlp", "L2.attn", "embed", "L1.resid", "L2.resid"]
+PARTS = [
+    "L0.H1.z",
+    "L1.H2.z",
+    "L2.H3.z",
+    "L0.attn",
+    "L1.mlp",
+    "L2.mlp",
+    "L2.attn",
+    "embed",
+    "L1.resid",
+    "L2.resid",
+]
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
