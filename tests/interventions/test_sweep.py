@@ -1,19 +1,19 @@
-"""Sweeps, their rows and statistics; resuming after a kill; a damaged shard."""
+"""Sweeps and their rows; shards that are taken up again, damaged ones, those of other work."""
 
-import numpy as np
+import json
+
 import pytest
-from scipy import stats
 
 from whyrank.axioms.api import make_pairs
 from whyrank.axioms.make import Choices
 from whyrank.axioms.pair import MinimalPair
 from whyrank.errors import UserError
-from whyrank.evaluation.significance import benjamini_hochberg
 from whyrank.interventions import sweep as sweeping
-from whyrank.interventions.effects import COLUMNS, Effects
+from whyrank.interventions.activation import Activation
+from whyrank.interventions.api import patch
+from whyrank.interventions.effects import COLUMNS
 from whyrank.interventions.plan import SitePlan
-from whyrank.interventions.statistics import summarise_sites
-from whyrank.interventions.sweep import sweep
+from whyrank.interventions.sweep import Work, sweep
 
 
 @pytest.fixture
@@ -50,6 +50,7 @@ def test_by_position_has_every_position_and_sums_are_not_assumed(ranker, pairs):
     frame = sweep(ranker, pairs[:1], SitePlan.parse("L2.H3.z", ranker.encoder, by="position")).to_pandas()
     length = len(ranker.document_tokens(pairs[0].query, pairs[0].baseline))
     assert frame["position"].tolist() == list(range(length))
+    assert frame["category"].iloc[0] == "cls" and "inj" in set(frame["category"])
 
 
 def test_shards_are_taken_up_again_and_damaged_ones_made_anew(ranker, pairs, tmp_path, monkeypatch):
@@ -57,18 +58,30 @@ def test_shards_are_taken_up_again_and_damaged_ones_made_anew(ranker, pairs, tmp
     plan = SitePlan.parse("L0.H1.z,L1.mlp", ranker.encoder)
     whole = sweep(ranker, pairs, plan, shards=tmp_path / "a").frame
     made = []
-    real_patch = sweeping.patch_pair
-    monkeypatch.setattr(
-        sweeping, "patch_pair", lambda r, pair, *a, **k: (made.append(pair.id), real_patch(r, pair, *a, **k))[1]
-    )
+    real_effects = Work.effects
+
+    def counted(work, ranker, some, progress=None):
+        made.extend(pair.id for pair in some)
+        return real_effects(work, ranker, some, progress)
+
+    monkeypatch.setattr(Work, "effects", counted)
     (tmp_path / "a" / "00001.parquet").write_bytes(b"damaged")
     (tmp_path / "a" / "00002.json").unlink()
     again = sweep(ranker, pairs, plan, shards=tmp_path / "a").frame
     assert made == [pair.id for pair in pairs[2:6]]
     assert again.equals(whole)
     made.clear()
+    (tmp_path / "a" / "00000.json").write_text("{not whole", encoding="utf-8")
+    assert sweep(ranker, pairs, plan, shards=tmp_path / "a").frame.equals(whole)
+    assert made == [pair.id for pair in pairs[:2]]
+    made.clear()
     sweep(ranker, pairs, SitePlan.parse("L0.H2.z", ranker.encoder), shards=tmp_path / "a")
-    assert len(made) == 6, "shards of other work are never taken up"
+    assert len(made) == 6, "shards of other sites are never taken up"
+    made.clear()
+    sweep(ranker, pairs, SitePlan.parse("L0.H2.z", ranker.encoder), Activation("noise"), shards=tmp_path / "a")
+    assert len(made) == 6, "nor those of another direction"
+    notes = [json.loads(path.read_text()) for path in (tmp_path / "a").glob("*.json")]
+    assert all(len(note["sha256"]) == 64 for note in notes)
 
 
 def test_bad_sites_and_pairs_are_named(ranker, pairs):
@@ -80,48 +93,59 @@ def test_bad_sites_and_pairs_are_named(ranker, pairs):
         SitePlan.parse("L1.H0.z@inj", ranker.encoder, by="category")
     natural = MinimalPair("x", "q", "a b", "c d e f", aligned=False)
     with pytest.raises(UserError, match="'x' cannot be patched"):
-        sweep(ranker, [natural], SitePlan.parse("heads", ranker.encoder))
+        patch(ranker, [natural])
+    with pytest.raises(UserError, match="no pair"):
+        patch(ranker, [natural], skip=True)
+    left = patch(ranker, [natural, *pairs[:2]], sites="0.1", skip=True)
+    assert (len(left), sum(left.dropped.values())) == (2, 1)
+    with pytest.raises(UserError, match="is not below any receiver"):
+        patch(ranker, pairs, method="path", sites="2.1", to="L1.H0.v")
+    with pytest.raises(UserError, match="layers are 0 to 2"):
+        patch(ranker, pairs, method="path", to="L7.H0.v")
+    with pytest.raises(UserError, match="no site of 'heads' is below"):
+        patch(ranker, pairs, method="path", to="L0.H0.v")
+    with pytest.raises(UserError, match="bm25 cannot be opened"):
+        patch("bm25", pairs)
+    for wrong in ({"method": "x"}, {"direction": "up"}, {"freeze_mlp": True}, {"to": "L1.H0.v"}):
+        with pytest.raises(UserError, match=r"choose|belongs"):
+            patch(ranker, pairs, **wrong)
+    for method in ("path", "ablation"):
+        with pytest.raises(UserError, match="--screen"):
+            patch(ranker, pairs, method=method, screen=3)
 
 
-def rows(effects, gaps, qids, site="L0.H0.z"):
-    for i, (effect, gap, qid) in enumerate(zip(effects, gaps, qids, strict=True)):
-        yield {
-            "pair": f"p{i}",
-            "qid": qid,
-            "site": site,
-            "base": 1.0,
-            "perturbed": 1.0 + gap,
-            "patched": 1.0 + effect,
-            "effect": effect,
-        }
+def test_a_perturbation_beyond_the_models_length_is_refused(ranker):
+    text = " ".join(["water"] * 600)
+    beyond = MinimalPair("far", "tea", f"{text} a cup", f"{text} tea cup", term="tea")
+    with pytest.raises(UserError, match=r"'far' cannot be patched .* the model's length"):
+        patch(ranker, [beyond], sites="0.1")
+    appended = MinimalPair("end", "tea", f"{text} a", f"{text} tea", term="tea")
+    assert len(patch(ranker, [appended], sites="0.1@inj")) == 1, "the text before an appended change is cut"
 
 
-def test_statistics_by_hand():
-    effects, gaps, qids = [1.0, 0.5, -0.1, 0.0], [2.0, 1.0, 0.01, 1.0], ["a", "a", "b", "c"]
-    (summary,) = summarise_sites(Effects.of(rows(effects, gaps, qids)), threshold=0.5)
-    assert summary.ratio_of_sums == pytest.approx(1.4 / 4.01)
-    assert summary.mean_effect == pytest.approx(0.35)
-    assert summary.mean_of_ratios == pytest.approx(np.mean([0.5, 0.5, 0.0])), "the exploding pair is dropped"
-    assert summary.dropped_by_threshold == pytest.approx(0.25)
-    assert summary.p == pytest.approx(stats.ttest_1samp([0.75, -0.1, 0.0], 0).pvalue)
-    assert (summary.n, summary.queries) == (4, 3)
-    assert summary.interval.low <= summary.ratio_of_sums <= summary.interval.high
+def test_senders_are_those_below_the_receivers(ranker, pairs):
+    frame = patch(ranker, pairs[:1], method="path", to="L1.H2.v,L1.H3.q").to_pandas()
+    assert set(frame["layer"]) == {0} and set(frame["receiver"]) == {"L1.H2.v+L1.H3.q"}
+    blocks = patch(ranker, pairs[:1], method="path", sites="blocks", to="L1.H2.v").to_pandas()
+    assert list(blocks["site"]) == ["L0.resid", "L0.attn", "L0.mlp", "L1.resid"]
 
 
-def test_a_pair_without_a_gap_is_not_scored_zero():
-    (summary,) = summarise_sites(Effects.of(rows([1.0, 0.3], [2.0, 0.0], ["a", "b"])))
-    assert summary.ratio_of_sums == pytest.approx(1.3 / 2.0)
-    assert summary.mean_of_ratios == pytest.approx(0.5)
+def test_screening_patches_the_best_exactly(ranker, pairs):
+    effects = patch(ranker, pairs, screen=4)
+    frame = effects.to_pandas()
+    approximate, exact = (frame[frame["method"] == name] for name in ("attribution", "activation"))
+    assert approximate["site"].nunique() == 36 and exact["site"].nunique() == 4
+    sums = approximate.groupby("site")["effect"].sum().abs()
+    assert set(exact["site"]) == set(sums.nlargest(4).index)
+    summary = effects.summary()
+    assert summary["method"] == "activation" and summary["screen"] == {"of": 36, "kept": 4}
+    for site in summary["sites"]:
+        assert site["p_holm"] == pytest.approx(min(1, max(site["p_holm"], site["p"])))
+        assert site["p_holm"] >= min(1.0, 33 * site["p"]) - 1e-12, "adjusted for all 36, not for the 4 chosen"
 
 
-def test_p_values_are_adjusted_over_sites_as_scipy_would():
-    generator = np.random.default_rng(0)
-    made = []
-    for site in range(6):
-        made += rows(
-            generator.normal(0.2 * site, 1, 12).tolist(), [1.0] * 12, [f"q{i}" for i in range(12)], f"L0.H{site}.z"
-        )
-    found = summarise_sites(Effects.of(made))
-    expected = stats.false_discovery_control([summary.p for summary in found])
-    assert [summary.p_bh for summary in found] == pytest.approx(expected.tolist())
-    assert benjamini_hochberg([0.5, float("nan")])[0] == 0.5
+def test_attribution_is_checked_on_a_sample(ranker, pairs):
+    summary = patch(ranker, pairs, method="attribution", check=3).summary()
+    assert summary["method"] == "attribution" and len(summary["sites"]) == 36
+    assert summary["agreement"]["pairs"] == 3 and summary["agreement"]["rows"] == 3 * 36
+    assert summary["agreement"]["map"]["pearson"] > 0.9

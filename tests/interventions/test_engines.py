@@ -1,0 +1,95 @@
+"""Where shards run: workers give the rows of one process, whatever happens to them."""
+
+import os
+import signal
+import threading
+
+import pytest
+
+from whyrank.axioms.api import make_pairs
+from whyrank.axioms.make import Choices
+from whyrank.engines.engine import open_engine
+from whyrank.errors import UserError
+from whyrank.interventions import sweep as sweeping
+from whyrank.interventions.ablation import Ablation
+from whyrank.interventions.plan import SitePlan
+from whyrank.interventions.sweep import sweep
+
+
+@pytest.fixture
+def ranker(real):
+    return real("bi-minilm-l3")
+
+
+@pytest.fixture
+def pairs(ranker, monkeypatch):
+    monkeypatch.setattr(sweeping, "PAIRS_A_SHARD", 2)
+    return make_pairs("TFC1:append", "demo", [ranker], Choices(n=12)).pairs
+
+
+@pytest.fixture
+def plan(ranker):
+    return SitePlan.parse("heads", ranker.encoder, by="category")
+
+
+def same_rows(ours, theirs):
+    numbers = ["base", "perturbed", "patched", "effect"]
+    assert ours.drop(columns=numbers).equals(theirs.drop(columns=numbers))
+    assert (ours[numbers] - theirs[numbers]).abs().max().max() < 1e-5
+
+
+def test_two_workers_give_the_rows_of_one(ranker, pairs, plan, tmp_path):
+    alone, told = sweep(ranker, pairs, plan).frame, []
+    with open_engine(workers=2) as engine:
+        together = sweep(ranker, pairs, plan, engine=engine, shards=tmp_path, progress=told.append).frame
+        mean = Ablation("mean").with_reference(pairs)
+        some = SitePlan.parse("0.1+1.2,L1.mlp", ranker.encoder)
+        same_rows(sweep(ranker, pairs, some, mean, engine=engine).frame, sweep(ranker, pairs, some, mean).frame)
+    same_rows(together, alone)
+    assert sum(told) == len(pairs)
+    assert sweep(ranker, pairs, plan, shards=tmp_path).frame.equals(together), "shards of workers are taken up"
+
+
+def test_a_worker_killed_during_the_work_costs_nothing_but_time(ranker, pairs, plan):
+    alone = sweep(ranker, pairs, plan).frame
+    with open_engine(workers=2) as engine:
+        killed = threading.Event()
+
+        def kill_one(done):
+            if done and not killed.is_set():
+                killed.set()
+                os.kill(next(iter(engine.cluster.workers.values())).pid, signal.SIGKILL)
+
+        together = sweep(ranker, pairs, plan, engine=engine, progress=kill_one).frame
+    assert killed.is_set()
+    same_rows(together, alone)
+
+
+def test_an_existing_cluster_by_its_address(ranker, pairs, plan):
+    with open_engine(workers=1) as own:
+        address = own.cluster.scheduler_address.removeprefix("tcp://")
+        with open_engine(f"dask://{address}") as engine:
+            same_rows(sweep(ranker, pairs[:4], plan, engine=engine).frame, sweep(ranker, pairs[:4], plan).frame)
+
+
+def test_a_worker_with_other_weights_is_refused(ranker, pairs, plan):
+    """Weights that were changed in memory are not what a worker loads by name."""
+    weight = ranker.encoder.word_embeddings
+    kept = weight.data[1000, 0].clone()
+    try:
+        weight.data[1000, 0] += 1
+        with open_engine(workers=1) as engine, pytest.raises(UserError, match="other weights"):
+            sweep(ranker, pairs[:2], plan, engine=engine)
+    finally:
+        weight.data[1000, 0] = kept
+
+
+def test_bad_engines_are_named():
+    with pytest.raises(UserError, match="unknown engine"):
+        open_engine("spark://x")
+    with pytest.raises(UserError, match="1 or more"):
+        open_engine(workers=0)
+    with pytest.raises(UserError, match="its own workers"):
+        open_engine("dask://localhost:1", workers=2)
+    with pytest.raises(UserError, match="no Dask scheduler answers"), open_engine("dask://127.0.0.1:9"):
+        pass
