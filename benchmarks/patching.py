@@ -39,8 +39,8 @@ from whyrank.interventions.attribution import Attribution
 from whyrank.interventions.intervention import Intervention
 from whyrank.interventions.opened import OpenedPair
 from whyrank.interventions.path import PathPatching
-from whyrank.interventions.prepared import PreparedPair
 from whyrank.interventions.plan import SitePlan
+from whyrank.interventions.prepared import PreparedPair
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
 
@@ -64,10 +64,10 @@ def make_pairs(ranker: NeuralRanker, count: int, seed: int = 0) -> list[MinimalP
         while len(ranker.document_tokens(query, " ".join(words[start : start + length]))) < wanted:
             length += 1
         text, term = " ".join(words[start : start + length]), draw.choice(query.split()).strip("?.,")
-        pairs.append(MinimalPair(
-            f"p{len(pairs)}", query, f"{text} a", f"{text} {term}", term=term, qid=query,
-            slot={side: [(len(text) + 1, len(text) + 1 + n)] for side, n in (("baseline", 1), ("perturbed", len(term)))},
-        ))  # fmt: skip
+        at = len(text) + 1
+        slot = {"baseline": [(at, at + 1)], "perturbed": [(at, at + len(term))]}
+        texts = (f"{text} a", f"{text} {term}")
+        pairs.append(MinimalPair(f"p{len(pairs)}", query, *texts, term=term, qid=query, slot=slot))
     return pairs
 
 
@@ -374,6 +374,43 @@ def workers(count: int) -> bool:
     return ratio >= 1.6
 
 
+def mechir(count: int) -> None:
+    """MechIR 0.2.0, all heads of the cross-encoder, in an environment of its own, on batches of tight padding."""
+    ranker, here = whyrank.load(CROSS), Path(__file__).parent / "peers"
+    pairs = make_pairs(ranker, count)
+    hooks = Hooks(ranker, pairs)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        print("installing MechIR and what it needs", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", folder / "env"], check=True)
+        python = folder / "env" / "bin" / "python"
+        install = [python, "-m", "pip", "install", "--quiet", "--no-deps", "-r", here / "mechir.txt"]
+        subprocess.run(install, check=True, stderr=subprocess.DEVNULL)
+        # Imported by MechIR, used by nothing here, and not to be had beside its other pins.
+        for module, text in (("sae_lens", "class SAE: pass"), ("ir_datasets", "")):
+            (folder / "stubs" / module).mkdir(parents=True)
+            (folder / "stubs" / module / "__init__.py").write_text(text)
+        theirs = 0.0
+        for number, sides in enumerate(hooks.batches):
+            batch = {
+                side: {"input_ids": x.ids, "attention_mask": x.attention_mask.long(), "token_type_ids": x.types}
+                for side, x in zip(("baseline", "perturbed"), sides, strict=True)
+            }
+            torch.save(batch, folder / f"{number}.pt")
+            command = [python, here / "run_mechir.py", ranker.checkpoint.folder, folder / f"{number}.pt"]
+            done = subprocess.run(
+                [*command, str(torch.get_num_threads())], check=True, capture_output=True, text=True,
+                env={"PYTHONPATH": str(folder / "stubs"), "HF_HUB_OFFLINE": "1"},
+            )  # fmt: skip
+            theirs += float(done.stdout.split()[-1])
+    plan = SitePlan(tuple(SiteSet((site,)) for site in heads(12)))
+    sweep(ranker, pairs[:4], plan)
+    ours, _ = timed(lambda: sweep(ranker, pairs, plan))
+    print(
+        f"all heads ({CROSS}): {theirs / ours:.1f} times MechIR 0.2.0 ({theirs:.1f} s, {ours:.1f} s)", flush=True
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=32)
@@ -398,6 +435,8 @@ def main() -> None:
         good.append(workers(options.pairs))
     if wanted is None or "memory" in wanted:
         good.append(memory())
+    if options.peer == "mechir":
+        mechir(options.pairs)
     raise SystemExit(not all(good))
 
 
