@@ -24,7 +24,7 @@ def ranker(real):
 @pytest.fixture
 def pairs(ranker, monkeypatch):
     monkeypatch.setattr(sweeping, "PAIRS_A_SHARD", 2)
-    return make_pairs("TFC1:append", "demo", [ranker], Choices(n=12)).pairs
+    return make_pairs("TFC1:append", "demo", [ranker], Choices(n=8)).pairs
 
 
 @pytest.fixture
@@ -50,9 +50,10 @@ def test_two_workers_give_the_rows_of_one(ranker, pairs, plan, tmp_path):
     assert sweep(ranker, pairs, plan, shards=tmp_path).frame.equals(together), "shards of workers are taken up"
 
 
-def test_a_worker_killed_during_the_work_costs_nothing_but_time(ranker, pairs, plan):
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_worker_killed_during_the_work_costs_nothing_but_time(ranker, pairs, plan, workers):
     alone = sweep(ranker, pairs, plan).frame
-    with open_engine(workers=2) as engine:
+    with open_engine(workers=workers) as engine:
         killed = threading.Event()
 
         def kill_one(done):

@@ -122,6 +122,16 @@ def test_resampling_takes_another_querys_tokens_of_the_same_category(ranker):
     assert float(ours[0]) == pytest.approx(float(expected[0].detach()), abs=1e-4)
 
 
+def test_zero_ablation_of_values_in_several_sets(ranker):
+    opened = OpenedPair.of(ranker, PAIR)
+    patches = [SiteSet.parse("L0.H1.v"), SiteSet.parse("L0.H1.v+L1.H2.v")]
+    ours = Ablation("zero").scores(opened, patches)
+    for patch, score in zip(patches, ours.tolist(), strict=True):
+        with torch.no_grad():
+            expected = ranker.trace([(PAIR.query, PAIR.baseline)], replace=dict.fromkeys(patch, 0.0)).scores[0]
+        assert score == pytest.approx(float(expected), abs=1e-4)
+
+
 def test_what_cannot_be_ablated_is_refused(ranker):
     pattern = [SiteSet.parse("L1.H1.pattern")]
     Ablation("zero").check(ranker.encoder, pattern)

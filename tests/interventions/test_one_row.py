@@ -6,7 +6,7 @@ import torch
 from tests.tiny import ARCHITECTURES, random_inputs, tiny_model
 from whyrank.encoders.adapters import open_encoder
 from whyrank.encoders.site import SiteSet
-from whyrank.interventions.one_row import one_row_states
+from whyrank.interventions import one_row
 from whyrank.interventions.recording import Recording
 from whyrank.interventions.wavefront import patched_states
 
@@ -22,6 +22,15 @@ PARTS = [
     "L1.resid",
     "L2.resid",
 ]
+
+
+def one_row_states(target, source, sites, tokens):
+    """All states together; those of sites that cannot reach what is read are the target's own."""
+    last = target.encoder.anatomy.final_norm(target.state(target.encoder.layers))
+    states = last.expand(len(sites), *last.shape).clone()
+    for some, made in one_row.one_row_states(target, source, sites, tokens):
+        states[some] = made
+    return states
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

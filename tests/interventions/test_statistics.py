@@ -175,3 +175,42 @@ def test_positions_are_summed_up_by_category_within_a_pair_first():
     (site,) = Effects(Effects.of(made).frame, by="position").summary()["sites"]
     assert (site["site"], site["n"], site["category"]) == ("L0.H0.z@other", 2, "other")
     assert site["mean_effect"] == pytest.approx((0.3 + 0.9) / 2)
+
+
+def test_a_site_of_one_query_has_no_interval():
+    both = frame(
+        rows([1.0, 0.5, 0.7], [1.0] * 3, ["a", "b", "c"]),
+        rows([0.5], [1.0], ["a"], "L0.H1.z@qterm+"),
+    )
+    first, second = summarise_sites(both)
+    assert first.interval.low < first.interval.high
+    assert second.to_json()["interval"] == {"low": None, "high": None} and second.to_json()["p"] is None
+
+
+def test_noise_counts_what_is_lost():
+    """Of a gap of 1, one site's patch leaves .2, the other's all of it."""
+    qids = [f"q{i}" for i in range(6)]
+    made = frame(
+        rows([0.2] * 6, [1.0] * 6, qids, "L0.H0.z", "noise"), rows([1.0] * 6, [1.0] * 6, qids, "L0.H1.z", "noise")
+    )
+    needed, idle = summarise_sites(made)
+    assert (needed.share, needed.ratio_of_sums) == pytest.approx((0.8, 0.2))
+    assert idle.share == pytest.approx(0) and idle.ratio_of_sums == pytest.approx(1)
+
+
+def test_ablations_are_compared_by_their_change_not_by_a_share_of_the_gap():
+    """The same ablation where the gap has the other sign: the same map."""
+    generator, qids = np.random.default_rng(2), [f"q{i}" for i in range(8)]
+    effects = [generator.normal(size=8) for _ in range(5)]
+    one, other = (
+        frame(*(rows(e, [sign] * 8, qids, f"L0.H{i}.z", method="ablation") for i, e in enumerate(effects)))
+        for sign in (1.0, -1.0)
+    )
+    assert compare_maps(one, other)[0].pearson == pytest.approx(1)
+
+
+def test_maps_with_a_missing_site_keep_their_correlation():
+    one, other = two_maps()
+    gone = other[~((other["site"] == "L0.H3.z") & (other["qid"] != "q0"))]
+    correlation, _ = compare_maps(one, gone)
+    assert np.isfinite(correlation.interval.low) and correlation.spearman > 0.5

@@ -149,3 +149,69 @@ def test_attribution_is_checked_on_a_sample(ranker, pairs):
     assert summary["method"] == "attribution" and len(summary["sites"]) == 36
     assert summary["agreement"]["pairs"] == 3 and summary["agreement"]["rows"] == 3 * 36
     assert summary["agreement"]["map"]["pearson"] > 0.9
+
+
+def test_screening_by_noise_keeps_the_sites_that_are_needed(ranker, pairs):
+    frame = patch(ranker, pairs, screen=4, direction="noise").to_pandas()
+    approximate, exact = (frame[frame["method"] == name] for name in ("attribution", "activation"))
+    changes = (approximate["patched"] - approximate["perturbed"]).groupby(approximate["site"]).sum().abs()
+    assert set(exact["site"]) == set(changes.nlargest(4).index)
+
+
+def test_screening_counts_every_cut_that_was_looked_at(ranker, pairs):
+    effects = patch(ranker, pairs, screen=2, by="category")
+    frame = effects.to_pandas()
+    looked_at = frame[frame["method"] == "attribution"]["site"].nunique()
+    summary = effects.summary()
+    assert summary["screen"] == {"of": looked_at, "kept": len(summary["sites"])} and looked_at > 36
+
+
+def test_a_site_that_no_pair_has_is_named(ranker, pairs):
+    for method in ("activation", "attribution", "path"):
+        with pytest.raises(UserError, match=r"no pair has L0\.H1\.z@filler"):
+            patch(ranker, pairs, method=method, sites="0.1@filler")
+    with pytest.raises(UserError, match=r"no pair has L0\.H1\.z@999"):
+        patch(ranker, pairs, sites="0.1@999,1.2")
+
+
+def test_two_sites_are_too_few_to_correlate_but_not_to_sum_up(ranker, pairs):
+    summary = patch(ranker, pairs, method="attribution", sites="0.1,0.2", check=2).summary()
+    assert summary["agreement"]["map"]["pearson"] is None
+
+
+def test_a_position_that_is_not_read_has_effect_exactly_0(real):
+    ranker = real("ce-minilm-l12")
+    (pair,) = make_pairs("TFC1:append", "demo", [ranker], Choices(n=1)).pairs
+    frame = patch(ranker, [pair], sites="11.3", by="position").to_pandas()
+    assert (frame["effect"][1:] == 0).all() and frame["effect"][0] != 0
+
+
+def test_words_that_differ_only_in_part_are_refused_not_a_bug(ranker):
+    text = "lifespan is long"
+    pair = MinimalPair("s", "what is a cat's lifespan", f"a cat's {text}", f"a dog's {text}", term="dog")
+    try:
+        assert len(patch(ranker, [pair], sites="0.1")) == 1
+    except UserError as error:
+        assert "'s' cannot be patched" in str(error)
+
+
+def test_maps_of_runs_are_made_of_one_method(ranker, pairs):
+    plain, screened = patch(ranker, pairs), patch(ranker, pairs, screen=5)
+    assert plain.correlation(screened).sites == 5
+    assert plain.correlation(screened).pearson == pytest.approx(1, abs=1e-6), "exact against exact"
+
+
+def test_a_reference_set_of_its_own(ranker, pairs, tmp_path):
+    from whyrank.axioms.pair import write_pairs
+
+    write_pairs(tmp_path / "reference.jsonl", pairs[3:])
+    own = patch(ranker, pairs[:3], method="ablation", ablate="mean", sites="1.2")
+    other = patch(
+        ranker,
+        pairs[:3],
+        method="ablation",
+        ablate="mean",
+        sites="1.2",
+        reference=str(tmp_path / "reference.jsonl"),
+    )
+    assert not own.frame["patched"].equals(other.frame["patched"])

@@ -107,7 +107,8 @@ def _categories(pair: MinimalPair, slotted: Slotted, ranker: NeuralRanker, side:
         fillers = [span for span, kind in zip(spans, kinds, strict=True) if kind == "filler"]
         tokens = ranker.opened_tokens(pair.query, text, side=side)
         sides.append(categorise(tokens, text, query=query, term=pair.term, changed=changed, fillers=fillers))
-    assert sides[0] == sides[1], f"{pair.id}: the two sides must have the same categories"
+    if sides[0] != sides[1]:
+        raise CannotAlign("the words around the change are not the same on both sides")
     return sides[0]
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from whyrank.cli import options
 from whyrank.cli.console import command, console, progress_bar, say, suggest
+
+if TYPE_CHECKING:
+    from whyrank.rankers.ranker import Progress
 
 #: Sites shown on the screen.
 SHOWN = 12
@@ -26,7 +32,10 @@ def patch(
         str, typer.Option(help="denoise: perturbed values into the baseline run; noise: the reverse.")
     ] = "denoise",
     freeze_mlp: Annotated[bool, typer.Option("--freeze-mlp", help="path: hold MLPs, too.")] = False,
-    ablate: Annotated[str, typer.Option(help="ablation: zero, mean or resample.")] = "zero",
+    ablate: Annotated[str | None, typer.Option(help="ablation: zero (default), mean or resample.")] = None,
+    reference: Annotated[
+        Path | None, typer.Option(help="ablation: pairs whose baselines are the reference; default: these pairs.")
+    ] = None,
     steps: Annotated[
         int, typer.Option(min=0, help="attribution: integrate the gradient over so many steps; 0: plain.")
     ] = 0,
@@ -62,7 +71,8 @@ def patch(
 
     request = Request(
         method=method, sites=sites, by=by, to=to, direction=direction, freeze_mlp=freeze_mlp, ablate=ablate,
-        steps=steps, screen=screen, check=check, side=side, seed=seed,
+        reference=str(reference) if reference else None, steps=steps, screen=screen, check=check, side=side,
+        seed=seed,
     )  # fmt: skip
     if keep not in KEEPS:
         raise UserError(f"cannot keep '{keep}'", todo=f"choose {' or '.join(KEEPS)}")
@@ -79,18 +89,21 @@ def patch(
         "threshold": threshold,
         "skip": skip,
         "compare": sha256(compare / "effects.parquet") if compare else None,
+        "reference": sha256(reference) if reference else None,
     }
     folder = RunFolder.claim(out, "patch", inputs)
     shards = out / f".shards-{folder.key}"
-    effects = run(
-        opened, pairs, request, skip=skip, engine=engine, workers=workers, shards=shards,
-        step=lambda name, count: progress_bar(name, count, "pairs"),
-    )  # fmt: skip
+
+    def step(name: str, count: int) -> AbstractContextManager[Progress]:
+        folder.begin()  # all is well so far: from here on the folder is this work's
+        return progress_bar(name, count, "pairs")
+
+    effects = run(opened, pairs, request, skip=skip, engine=engine, workers=workers, shards=shards, step=step)
     summary = {
-        "ranker": opened.name, "side": side, "ablate": ablate if method == "ablation" else None,
+        "ranker": opened.name, "side": side, "ablate": (ablate or "zero") if method == "ablation" else None,
         "freeze_mlp": freeze_mlp, "steps": steps, "dropped": effects.dropped,
         **effects.summary(keep=keep, threshold=threshold, seed=seed),
-        "compared": _compared(effects, other, compare, seed) if other and compare else None,
+        "compared": _compared(effects, other, compare, keep, seed) if other and compare else None,
     }  # fmt: skip
     manifest = folder.record(pairs=summary["pairs"], rows=len(effects))
     folder.begin()
@@ -132,10 +145,14 @@ def show(summary: dict[str, Any]) -> None:
             f"{keep['correlation_with_all']:.3f}")  # fmt: skip
     if summary["agreement"]:
         told = summary["agreement"]["map"]
-        say(f"attribution against exact patching: Pearson {told['pearson']:.3f} over {told['sites']} sites")
+        say(f"attribution against exact patching: Pearson {_short(told)} over {told['sites']} sites")
     if summary["compared"]:
         told = summary["compared"]
-        say(f"against {told['with']}: Pearson {told['pearson']:.3f} over {told['sites']} sites")
+        say(f"against {told['with']}: Pearson {_short(told)} over {told['sites']} sites")
+
+
+def _short(correlation: dict[str, Any]) -> str:
+    return "–" if correlation["pearson"] is None else f"{correlation['pearson']:.3f}"
 
 
 def _other_run(folder: Path) -> Any:
@@ -144,17 +161,22 @@ def _other_run(folder: Path) -> Any:
     from whyrank.interventions.effects import Effects
 
     path = folder / "effects.parquet"
-    if not path.is_file():
+    if not (path.is_file() and (folder / "summary.json").is_file()):
         raise UserError(
             "no effects.parquet here", where=folder, todo="give the run folder of another whyrank patch"
         )
-    return Effects.read(path)
+    by = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["by"]
+    return replace(Effects.read(path), by=by)
 
 
-def _compared(effects: Any, other: Any, folder: Path, seed: int) -> dict[str, Any]:
-    from whyrank.interventions.statistics import compare_maps, finite
+def _compared(effects: Any, other: Any, folder: Path, keep: str, seed: int) -> dict[str, Any]:
+    """How this map and that of another run go together."""
+    from whyrank.errors import UserError
+    from whyrank.interventions.statistics import finite
 
-    correlation, points = compare_maps(effects.frame, other.frame, seed=seed)
+    correlation, points = effects.compared(other, keep=keep, seed=seed)
+    if not points:
+        raise UserError("the two runs have no site in common", where=folder, todo="compare runs of the same sites")
     return {
         "with": str(folder), **correlation.to_json(),
         "points": [{"site": site, "here": finite(a), "there": finite(b)} for site, a, b in points],
@@ -165,8 +187,8 @@ def _next(summary: dict[str, Any], ranker: str, pairs: Path) -> list[str]:
     """What makes sense after this: the leading heads by token category."""
     if summary["by"] or summary["method"] == "ablation":
         return []
-    heads = [site for site in summary["sites"] if site["head"] is not None]
-    leading = sorted(heads, key=lambda site: -abs(site["ratio_of_sums"] or 0.0))[:4]
+    heads = [site for site in summary["sites"] if site["head"] is not None and site["site"].endswith(".z")]
+    leading = sorted(heads, key=lambda site: -abs(site["share"] or 0.0))[:4]
     if not leading:
         return []
     names = ",".join(f"{site['layer']}.{site['head']}" for site in leading)

@@ -54,7 +54,8 @@ class DaskCluster:
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[tuple[int, Result]]:
         assert self.client is not None
-        everywhere: Any = self.client.scatter(shared, broadcast=True, hash=False)
+        # A task of its own, not scattered data: when the last worker that holds it dies, it can be made again.
+        everywhere: Any = self.client.submit(_itself, shared, pure=False)
         waiting = {
             self.client.submit(function, everywhere, item, pure=False, priority=-number): number
             for number, item in enumerate(items)
@@ -64,6 +65,10 @@ class DaskCluster:
                 yield waiting[future], future.result()
         finally:
             self.client.cancel(list(waiting))
+
+
+def _itself(shared: Shared) -> Shared:
+    return shared
 
 
 class LocalWorkers(DaskCluster):

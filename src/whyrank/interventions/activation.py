@@ -49,8 +49,9 @@ class Activation(Intervention):
 
     def _one_row(self, opened: OpenedPair, patches: Sequence[SiteSet]) -> Tensor:
         target, source = opened.runs(self.direction)
-        if not patches:
-            return torch.empty(0)
+        own = opened.baseline if self.direction == "denoise" else opened.perturbed
+        found, sites = torch.full((len(patches),), own), [patch.sites[0] for patch in patches]
         with no_gradients():
-            states = one_row_states(target, source, [patch.sites[0] for patch in patches], TOKENS_AT_ONCE)
-            return opened.read_out(states, target.inputs.repeated(len(patches))).cpu()
+            for some, states in one_row_states(target, source, sites, TOKENS_AT_ONCE):
+                found[some] = opened.read_out(states, target.inputs.repeated(len(some))).cpu()
+        return found

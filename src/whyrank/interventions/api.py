@@ -23,6 +23,7 @@ from whyrank.interventions.effects import Effects
 from whyrank.interventions.intervention import Intervention
 from whyrank.interventions.path import PathPatching
 from whyrank.interventions.plan import SitePlan
+from whyrank.interventions.statistics import change_of
 from whyrank.interventions.summary import by_category
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.load import load
@@ -45,7 +46,8 @@ class Request:
     to: str = "logits"
     direction: str = "denoise"
     freeze_mlp: bool = False
-    ablate: str = "zero"
+    ablate: str | None = None
+    reference: str | None = None
     steps: int = 0
     screen: int | None = None
     check: int = 16
@@ -59,6 +61,14 @@ class Request:
             raise UserError(f"--screen does not go with {self.method}", todo="it screens activation patching")
         if self.freeze_mlp and self.method != "path":
             raise UserError(f"--freeze-mlp does not go with {self.method}", todo="it belongs to --method path")
+        if self.ablate is not None and self.method != "ablation":
+            raise UserError(f"--ablate does not go with {self.method}", todo="it belongs to --method ablation")
+        if self.reference is not None and self.ablate not in ("mean", "resample"):
+            raise UserError("--reference is for --ablate mean or resample", todo="leave it out")
+        if self.steps and not self.approximate:
+            raise UserError(f"--steps does not go with {self.method}", todo="it belongs to --method attribution")
+        if self.steps < 0 or self.check < 1 or (self.screen is not None and self.screen < 1):
+            raise UserError("steps, check and screen count something", todo="give 1 or more")
         if self.to != "logits" and self.method != "path":
             raise UserError(f"--to does not go with {self.method}", todo="it belongs to --method path")
 
@@ -73,7 +83,8 @@ class Request:
         if self.method == "path":
             return PathPatching.to(self.to, freeze_mlp=self.freeze_mlp, direction=self.direction)
         if self.method == "ablation":
-            return Ablation(self.ablate, self.direction, self.seed).with_reference(pairs)
+            reference = read_pairs(self.reference) if self.reference else pairs
+            return Ablation(self.ablate or "zero", self.direction, self.seed).with_reference(reference)
         return Activation(self.direction)
 
     def plan(self, encoder: Encoder, intervention: Intervention) -> SitePlan:
@@ -124,12 +135,13 @@ def patch(
                 )
 
         effects = swept(intervention.method, some, plan, intervention)
+        family = _check_sites(effects, plan)
         if request.approximate:
             exact = Activation(request.direction)
             chosen, checked = _exact_part(request, effects, plan, some)
             effects = Effects.joined([effects, swept("exact", checked, chosen, exact)])
-    family = len(plan.sets) if request.screen is not None else None
-    return replace(effects, by=request.by, family=family, dropped=dropped)
+    screened = family if request.screen is not None else None
+    return replace(effects, by=request.by, family=screened, dropped=dropped)
 
 
 def aligned_pairs(
@@ -177,10 +189,20 @@ def _exact_part(
     return replace(plan, sets=best_sites(effects, plan, request.screen)), pairs
 
 
-def best_sites(effects: Effects, plan: SitePlan, count: int) -> tuple[SiteSet, ...]:
-    """The sites whose summed effect is largest; of a site that is cut, its largest cut counts."""
+def _check_sites(effects: Effects, plan: SitePlan) -> int:
+    """How many sites (and cuts) there are rows of; refused when some site is in no pair at all."""
     frame = by_category(effects.frame) if plan.by == "position" else effects.frame
-    sums = frame.groupby("site")["effect"].sum().abs()
+    found = {str(name) for name in frame["site"].unique()}
+    lacking = [one for one in plan.sets if plan.by is None and str(one) not in found]
+    if lacking:
+        raise UserError(f"no pair has {lacking[0]}", todo="choose a position or category that the pairs have")
+    return len(found)
+
+
+def best_sites(effects: Effects, plan: SitePlan, count: int) -> tuple[SiteSet, ...]:
+    """The sites whose summed change is largest; of a site that is cut, its largest cut counts."""
+    frame = by_category(effects.frame) if plan.by == "position" else effects.frame
+    sums = change_of(frame).groupby(frame["site"]).sum().abs()
     size: dict[str, float] = {}
     for name, value in sums.items():
         whole = _uncut(str(name)) if plan.by else str(name)

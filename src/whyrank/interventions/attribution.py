@@ -20,7 +20,7 @@ from whyrank.encoders.site import Site, SiteSet
 from whyrank.interventions.intervention import Intervention, Measured
 from whyrank.interventions.opened import OpenedPair
 from whyrank.interventions.packed import Kept, Packed
-from whyrank.interventions.prepared import PreparedPair
+from whyrank.interventions.prepared import TOKENS_AT_ONCE, PreparedPair
 
 #: A layer's attention inputs; asking for them makes the top layer whole.
 INSIDE_ATTENTION = frozenset({"q", "k", "v", "pattern"})
@@ -40,11 +40,17 @@ class Attribution(Intervention):
         return [self.method, self.direction, self.steps]
 
     def scores(self, opened: OpenedPair, patches: Sequence[SiteSet]) -> Tensor:
+        if not any(len(patch.sites) for patch in patches):
+            return torch.full(
+                (len(patches),), opened.baseline if self.direction == "denoise" else opened.perturbed
+            )
         return self.measure([opened], [patches])[0].patched
 
     def measure(self, group: Sequence[PreparedPair], patches: Sequence[Sequence[SiteSet]]) -> list[Measured]:
         """What the scores would be if the score were linear: target's score + attribution."""
         places = sorted({_place(site) for some in patches for patch in some for site in patch})
+        if not places:
+            return super().measure(group, patches)
         if any(part == "pattern" for part, _ in places) and len(group) > 1:
             return [self.measure([one], [some])[0] for one, some in zip(group, patches, strict=True)]
         scores, by_position = Passes(group, places, self.direction == "noise", self.steps).attributions()
@@ -92,11 +98,24 @@ class Passes:
         return kept, [float(score) for score in self._scores(packed, top)]
 
     def _gradients(self) -> tuple[Kept, Kept, list[float]]:
-        """The gradients of each pair's score, the values and the scores on the way, which starts at the target."""
-        middles = torch.tensor([(i + 0.5) / self.steps for i in range(self.steps)] if self.steps else [0.0])
+        """The gradients of each pair's score, averaged over the steps; and, of the target itself (no steps), the
+        values and the scores. Few steps at once, so that memory does not grow with them."""
+        middles = [(i + 0.5) / self.steps for i in range(self.steps)] if self.steps else [0.0]
+        tokens = sum(one.inputs.ids.shape[1] for one in self.group)
+        size = max(1, TOKENS_AT_ONCE // tokens)
+        total: Kept = {}
+        for start in range(0, len(middles), size):
+            some = torch.tensor(middles[start : start + size])
+            found, kept, scores = self._gradients_at(some)
+            for place, gradient in found.items():
+                share = gradient / len(middles)
+                total[place] = total[place] + share if place in total else share
+        return total, kept, scores
+
+    def _gradients_at(self, middles: Tensor) -> tuple[Kept, Kept, list[float]]:
+        """The gradients at some steps of the way, summed over them."""
         inputs = [one.inputs.only(self.target).repeated(len(middles)) for one in self.group]
-        packed = Packed(self.encoder, inputs)
-        ways = []
+        packed, ways = Packed(self.encoder, inputs), []
         with torch.no_grad():
             for one in self.group:
                 ends = self.encoder.embed(one.inputs)
@@ -104,7 +123,27 @@ class Passes:
         kept, top = packed.run(packed.pack(ways).requires_grad_(), self.computed, self.parts)
         scores = self._scores(packed, top)
         found = torch.autograd.grad(torch.stack(scores).sum(), [kept[place] for place in self.places])
-        return dict(zip(self.places, found, strict=True)), kept, [float(score.detach()) for score in scores]
+        summed = {
+            place: self._over_steps(place, gradient, len(middles))
+            for place, gradient in zip(self.places, found, strict=True)
+        }
+        return summed, kept, [float(score.detach()) for score in scores]
+
+    def _over_steps(self, place: tuple[str, int], gradient: Tensor, steps: int) -> Tensor:
+        """A packed gradient summed over the steps of each pair: [T, .], or [1, H, S, S] for a pattern."""
+        if place[0] == "pattern":
+            return gradient.sum(0, keepdim=True)
+        parts = gradient.split([steps * length for length in self._lengths(place)])
+        return torch.cat([part.unflatten(0, (steps, -1)).sum(0) for part in parts])
+
+    def _lengths(self, place: tuple[str, int]) -> list[int]:
+        """How many rows of each pair are computed of a part."""
+        few = self._few(place)
+        return [one.inputs.ids.shape[1] if few is None else len(few) for one in self.group]
+
+    def _few(self, place: tuple[str, int]) -> Sequence[int] | None:
+        part, layer = place
+        return self.computed if part != "resid" and layer == self.encoder.layers - 1 else None
 
     def _scores(self, packed: Packed, top: Tensor) -> list[Tensor]:
         """Each pair's score, summed over the steps."""
@@ -118,26 +157,19 @@ class Passes:
         ]
 
     def _per_position(self, place: tuple[str, int], gradient: Tensor, difference: Tensor) -> list[Tensor]:
-        """gradient . difference, the gradient averaged over the steps, for each pair and position (and head)."""
-        part, layer = place
-        if part == "pattern":  # [steps, H, S, S], of the only pair
-            return [(gradient.mean(0) * difference[0]).sum(-1).T]
-        few = self.computed if part != "resid" and layer == self.encoder.layers - 1 else None
-        steps = max(1, self.steps)
-        lengths = [one.inputs.ids.shape[1] if few is None else len(few) for one in self.group]
-        found = []
-        for one, mine, change in zip(
-            self.group, gradient.split([steps * n for n in lengths]), difference.split(lengths), strict=True
-        ):
-            product = mine.unflatten(0, (steps, -1)).mean(0) * change
-            if part in HEAD_PARTS:
-                product = product.unflatten(-1, (self.encoder.heads, -1))
-            product = product.sum(-1)
+        """gradient . difference for each pair and position (and head)."""
+        part, few = place[0], self._few(place)
+        if part == "pattern":  # [1, H, S, S], of the only pair
+            return [(gradient[0] * difference[0]).sum(-1).T]
+        product, found = gradient * difference, []
+        if part in HEAD_PARTS:
+            product = product.unflatten(-1, (self.encoder.heads, -1))
+        for one, mine in zip(self.group, product.sum(-1).split(self._lengths(place)), strict=True):
             if few is not None:
-                whole = product.new_zeros(one.inputs.ids.shape[1], *product.shape[1:])
-                whole[list(few)] = product
-                product = whole
-            found.append(product)
+                whole = mine.new_zeros(one.inputs.ids.shape[1], *mine.shape[1:])
+                whole[list(few)] = mine
+                mine = whole
+            found.append(mine)
         return found
 
 

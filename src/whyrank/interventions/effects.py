@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from whyrank.axioms.pair import MinimalPair
 from whyrank.encoders.site import SiteSet
+from whyrank.errors import UserError
 from whyrank.store.atomic import whole_file
 
 if TYPE_CHECKING:
@@ -48,7 +49,11 @@ class Effects:
         import pandas as pd
 
         paths = [paths] if isinstance(paths, Path) else paths
-        return cls(pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True).astype(COLUMNS))
+        try:
+            frames = [pd.read_parquet(path, columns=list(COLUMNS)) for path in paths]
+        except (OSError, ValueError, KeyError) as error:
+            raise UserError("not a table of effects, or a damaged one", where=paths[0]) from error
+        return cls(pd.concat(frames, ignore_index=True).astype(COLUMNS))
 
     @classmethod
     def joined(cls, several: Iterable[Effects]) -> Effects:
@@ -71,9 +76,21 @@ class Effects:
 
     def correlation(self, other: Effects, *, seed: int = 0) -> Correlation:
         """How alike this map of effects is to another's, over the sites both have, with an interval."""
+        return self.compared(other, seed=seed)[0]
+
+    def compared(
+        self, other: Effects, *, keep: str = "all", seed: int = 0
+    ) -> tuple[Correlation, list[tuple[str, float, float]]]:
+        """The same, and both maps: (site, here, there)."""
         from whyrank.interventions.statistics import compare_maps
 
-        return compare_maps(self.frame, other.frame, seed=seed)[0]
+        return compare_maps(self._map_rows(keep), other._map_rows(keep), seed=seed)
+
+    def _map_rows(self, keep: str) -> pd.DataFrame:
+        """The rows that a map is made of: one method's, positions by the category of their token."""
+        from whyrank.interventions.summary import by_category, kept_rows, main_rows
+
+        return kept_rows(main_rows(by_category(self.frame) if self.by == "position" else self.frame), keep)
 
     def __len__(self) -> int:
         return len(self.frame)

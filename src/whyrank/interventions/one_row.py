@@ -16,7 +16,7 @@ that are read. In the top layer a patch of a row that is not read has effect exa
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -42,10 +42,11 @@ class Changes(NamedTuple):
     rows: Tensor
 
 
-def one_row_states(target: Recording, source: Recording, sites: Sequence[Site], tokens: int) -> Tensor:
-    """The last hidden states [V, S or rows, d], one a site, each with the source's value; `tokens` a batch."""
-    top = target.state(target.encoder.layers)
-    states = target.encoder.anatomy.final_norm(top).expand(len(sites), *top.shape).clone()
+def one_row_states(
+    target: Recording, source: Recording, sites: Sequence[Site], tokens: int
+) -> Iterator[tuple[list[int], Tensor]]:
+    """The last hidden states [n, S or rows, d], each with the source's value at a site, and the sites' numbers, in
+    batches of so many `tokens`. Sites that cannot reach what is read are left out: nothing changes."""
     by_layer: dict[int, list[int]] = {}
     for number, site in enumerate(sites):
         if _reaches(target, site):
@@ -57,8 +58,7 @@ def one_row_states(target: Recording, source: Recording, sites: Sequence[Site], 
         for start in range(0, len(numbers), size):
             some = numbers[start : start + size]
             changes = _changes(target, source, layer, [sites[number] for number in some])
-            states[some] = walk.run(changes) if walk else _at_top(target, changes)
-    return states
+            yield some, walk.run(changes) if walk else _at_top(target, changes)
 
 
 def _reaches(target: Recording, site: Site) -> bool:

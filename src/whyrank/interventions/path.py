@@ -82,7 +82,7 @@ class PathPatching(Intervention):
         senders = patches[0]
         alike = self.receivers is None and all(some == senders for some in patches)
         whole = all(len(one.sites) == 1 and _is_whole_head(one.sites[0]) for one in senders)
-        if not (alike and whole) or group[0].ranker.rows is None:
+        if not (senders and alike and whole) or group[0].ranker.rows is None:
             return super().measure(group, patches)
         sites = [one.sites[0] for one in senders]
         with no_gradients():

@@ -38,6 +38,8 @@ class SiteSummary:
     category: str | None
     n: int
     queries: int
+    share: float
+    share_interval: Interval
     ratio_of_sums: float
     interval: Interval
     mean_effect: float
@@ -52,7 +54,7 @@ class SiteSummary:
 
     def to_json(self) -> dict[str, Any]:
         told = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("interval", "mean_interval", "change_interval"):
+        for name in ("share_interval", "interval", "mean_interval", "change_interval"):
             told[name] = {key: finite(value) for key, value in told[name]._asdict().items()}
         return {key: finite(value) if isinstance(value, float) else value for key, value in told.items()}
 
@@ -91,7 +93,7 @@ def summarise_sites(
     least = SMALL_GAP * float(gap.abs().median()) if threshold is None else threshold
     table = SiteTable.of(frame)
     intervals = table.intervals(seed)
-    changes = table.change.sum(axis=0) / table.count.sum(axis=0)
+    changes, shares = table.change.sum(axis=0) / table.count.sum(axis=0), table.shares()
     p_values = [paired_t_test(one, [0.0] * len(one)).p for one in table.query_means()]
     unseen = [1.0] * ((family or len(p_values)) - len(p_values))
     adjusted = zip(holm([*p_values, *unseen]), benjamini_hochberg([*p_values, *unseen]), strict=True)
@@ -106,10 +108,12 @@ def summarise_sites(
                 site=str(site),
                 layer=_int(first["layer"]),
                 head=_int(first["head"]),
-                category=text_or_none(first["category"]),
+                category=text_or_none(first["category"]) if rows["category"].nunique(dropna=False) == 1 else None,
                 n=len(rows),
                 queries=int(clusters(rows).nunique()),
                 ratio_of_sums=float(effects.sum() / gaps.sum()) if gaps.sum() else math.nan,
+                share=float(shares[i]),
+                share_interval=intervals["share"][i],
                 interval=intervals["ratio"][i],
                 mean_effect=float(effects.mean()),
                 mean_interval=intervals["effect"][i],
@@ -135,6 +139,8 @@ class SiteTable:
     gap: np.ndarray
     change: np.ndarray
     count: np.ndarray
+    sign: float
+    ablation: bool
 
     @classmethod
     def of(cls, frame: pd.DataFrame) -> SiteTable:
@@ -150,14 +156,15 @@ class SiteTable:
                 row * shape[1] + column, weights=values.to_numpy(dtype=float), minlength=shape[0] * shape[1]
             ).reshape(shape)
 
-        own = frame["base"].where(frame["direction"].fillna("denoise") == "denoise", frame["perturbed"])
         return cls(
             [str(site) for site in sites],
             [str(query) for query in queries],
             summed(frame["effect"]),
             summed(frame["perturbed"] - frame["base"]),
-            summed(frame["patched"] - own),
+            summed(change_of(frame)),
             summed(pd.Series(1.0, index=frame.index)),
+            -1.0 if (frame["direction"] == "noise").any() else 1.0,
+            bool((frame["method"] == "ablation").any()),
         )
 
     def query_means(self) -> list[list[float]]:
@@ -169,11 +176,11 @@ class SiteTable:
         return found
 
     def intervals(self, seed: int = 0, draws: int = DRAWS) -> dict[str, list[Interval]]:
-        """Percentile intervals of each site's ratio of sums, mean effect and mean change, whole queries drawn with
-        replacement; NaN where one query is all there is."""
+        """Percentile intervals of each site's share, ratio of sums, mean effect and mean change, whole queries
+        drawn with replacement; NaN where one query is all that has the site."""
         import numpy as np
 
-        found: dict[str, list[Interval]] = {"ratio": [], "effect": [], "change": []}
+        found: dict[str, list[Interval]] = {"share": [], "ratio": [], "effect": [], "change": []}
         if len(self.queries) < 2:
             return {name: [Interval(math.nan, math.nan)] * len(self.sites) for name in found}
         weights = query_weights(len(self.queries), draws, seed)
@@ -183,43 +190,57 @@ class SiteTable:
                 weights @ values[:, part] for values in (self.effect, self.gap, self.change, self.count)
             )
             with np.errstate(divide="ignore", invalid="ignore"):
+                found["share"] += _percentiles(self.sign * change / gap)
                 found["ratio"] += _percentiles(effect / gap)
                 found["effect"] += _percentiles(effect / count)
                 found["change"] += _percentiles(change / count)
-        return found
+        alone = ((self.count > 0).sum(axis=0) < 2).tolist()
+        nothing = Interval(math.nan, math.nan)
+        return {
+            name: [nothing if one else interval for one, interval in zip(alone, intervals, strict=True)]
+            for name, intervals in found.items()
+        }
 
-    def ratios(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """The map of ratios of sums [sites], or one for each draw of queries [draws, sites]."""
+    def shares(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """The share of the gap that each site's change makes up (or, for noise, takes away): [sites], or for each
+        draw of queries [draws, sites]."""
+        return self._ratio(self.sign * self.change, self.gap, weights)
+
+    def map(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """What maps are compared by: shares; for ablations, which have no gap to close, mean changes."""
+        return self._ratio(self.change, self.count, weights) if self.ablation else self.shares(weights)
+
+    def _ratio(self, above: np.ndarray, below: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         import numpy as np
 
         weights = np.ones(len(self.queries)) if weights is None else weights
         with np.errstate(divide="ignore", invalid="ignore"):
-            return (weights @ self.effect) / (weights @ self.gap)
+            return (weights @ above) / (weights @ below)
 
 
 def compare_maps(
     one: pd.DataFrame, other: pd.DataFrame, *, draws: int = DRAWS, seed: int = 0
 ) -> tuple[Correlation, list[tuple[str, float, float]]]:
-    """The correlation of two sets of rows' maps (ratio of sums) over the sites both have, and the maps.
+    """The correlation of two sets of rows' maps over the sites both have, and the maps.
 
     The interval redraws queries; where both sets have a query, it is drawn for both.
     """
 
     tables = [SiteTable.of(frame) for frame in (one, other)]
-    shared = [site for site in tables[0].sites if site in set(tables[1].sites)]
-    places = [[table.sites.index(site) for site in shared] for table in tables]
-    maps = [table.ratios()[place] for table, place in zip(tables, places, strict=True)]
+    known = [{site: i for i, site in enumerate(table.sites)} for table in tables]
+    shared = [site for site in tables[0].sites if site in known[1]]
+    places = [[places[site] for site in shared] for places in known]
+    maps = [table.map()[place] for table, place in zip(tables, places, strict=True)]
     names = list(dict.fromkeys([*tables[0].queries, *tables[1].queries]))
     interval = Interval(math.nan, math.nan)
     if len(names) > 1 and len(shared) > 2:
         weights, where = query_weights(len(names), draws, seed), {name: i for i, name in enumerate(names)}
         drawn = [
-            table.ratios(weights[:, [where[name] for name in table.queries]])[:, place]
+            table.map(weights[:, [where[name] for name in table.queries]])[:, place]
             for table, place in zip(tables, places, strict=True)
         ]
         (interval,) = _percentiles(_row_correlations(*drawn)[:, None])
-    spearman = pearson(*(_ranks(values) for values in maps))
-    correlation = Correlation(len(shared), pearson(*maps), interval, spearman)
+    correlation = Correlation(len(shared), pearson(*maps), interval, pearson(*_ranks(*maps)))
     return correlation, [(site, float(a), float(b)) for site, a, b in zip(shared, *maps, strict=True)]
 
 
@@ -232,6 +253,12 @@ def pearson(a: Sequence[float] | np.ndarray, b: Sequence[float] | np.ndarray) ->
     if both.sum() < 3 or a[both].std() == 0 or b[both].std() == 0:
         return math.nan
     return float(np.corrcoef(a[both], b[both])[0, 1])
+
+
+def change_of(frame: pd.DataFrame) -> pd.Series:
+    """How far each row's score is from that of the run that was changed: the baseline, or for noise the other."""
+    denoise = frame["direction"].fillna("denoise") == "denoise"
+    return frame["patched"] - frame["base"].where(denoise, frame["perturbed"])
 
 
 def query_weights(count: int, draws: int, seed: int) -> np.ndarray:
@@ -249,8 +276,11 @@ def clusters(rows: pd.DataFrame) -> pd.Series:
 def _row_correlations(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     import numpy as np
 
+    both = np.isfinite(a) & np.isfinite(b)
+    a, b = (np.where(both, x, 0.0) for x in (a, b))
     with np.errstate(divide="ignore", invalid="ignore"):
-        a, b = (x - x.mean(axis=1, keepdims=True) for x in (a, b))
+        count = both.sum(axis=1, keepdims=True)
+        a, b = (np.where(both, x - x.sum(axis=1, keepdims=True) / count, 0.0) for x in (a, b))
         return (a * b).sum(axis=1) / np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
 
 
@@ -269,10 +299,13 @@ def _percentiles(draws: np.ndarray) -> list[Interval]:
     return found
 
 
-def _ranks(values: np.ndarray) -> np.ndarray:
+def _ranks(a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
+    """Ranks over the places where both are finite."""
+    import numpy as np
     from scipy.stats import rankdata
 
-    return rankdata(values, nan_policy="omit")
+    both = np.isfinite(a) & np.isfinite(b)
+    return [rankdata(values[both]) for values in (a, b)]
 
 
 def _int(value: Any) -> int | None:

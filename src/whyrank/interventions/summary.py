@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from whyrank.errors import UserError
 from whyrank.interventions.statistics import (
+    change_of,
     compare_maps,
     finite,
     pearson,
@@ -43,12 +44,11 @@ def summarise(
     if keep not in KEEPS:
         raise UserError(f"cannot keep '{keep}'", todo=f"choose {' or '.join(KEEPS)}")
     frame = by_category(frame) if by == "position" else frame
-    methods = list(frame["method"].unique())
-    both = EXACT in methods and APPROXIMATE in methods
+    both = {EXACT, APPROXIMATE} <= set(frame["method"])
     screened = both and family is not None
-    main = EXACT if screened else APPROXIMATE if both else methods[0]
-    rows = frame[frame["method"] == main]
-    kept = _kept(rows, keep)
+    rows = main_rows(frame, screened)
+    main = rows["method"].iloc[0]
+    kept = kept_rows(rows, keep)
     sites = summarise_sites(kept, threshold=threshold, family=family if screened else None, seed=seed)
     told: dict[str, Any] = {
         "method": main,
@@ -62,7 +62,12 @@ def summarise(
         "sites": [site.to_json() for site in sites],
         "splits": {
             name: {
-                value: [site.to_json() for site in summarise_sites(some, threshold=threshold, seed=seed)]
+                value: [
+                    site.to_json()
+                    for site in summarise_sites(
+                        some, threshold=threshold, family=family if screened else None, seed=seed
+                    )
+                ]
                 for value, some in values.items()
             }
             for name, values in splits(kept).items()
@@ -74,6 +79,17 @@ def summarise(
         "screen": {"of": family, "kept": len(sites)} if screened else None,
     }
     return told
+
+
+def main_rows(frame: pd.DataFrame, screened: bool | None = None) -> pd.DataFrame:
+    """The rows of one method: of attribution and exact patching, the exact ones if attribution only chose the
+    sites (then there are fewer), the attributions if exact patching only checked them."""
+    exact, approximate = frame[frame["method"] == EXACT], frame[frame["method"] == APPROXIMATE]
+    if exact.empty or approximate.empty:
+        return frame
+    if screened is None:
+        screened = exact["site"].nunique() < approximate["site"].nunique()
+    return exact if screened else approximate
 
 
 def by_category(frame: pd.DataFrame) -> pd.DataFrame:
@@ -115,7 +131,7 @@ def _name(value: Any) -> str:
     return {"True": "yes", "False": "no"}.get(str(value), str(value))
 
 
-def _kept(rows: pd.DataFrame, keep: str) -> pd.DataFrame:
+def kept_rows(rows: pd.DataFrame, keep: str) -> pd.DataFrame:
     kept = rows if keep == "all" else rows[rows["perturbed"] > rows["base"]]
     if kept.empty:
         raise UserError("no pair's perturbed side scores higher", todo="--keep all keeps every pair")
@@ -157,16 +173,16 @@ def _between_axioms(frame: pd.DataFrame, seed: int) -> list[dict[str, Any]]:
 
 def _agreement(approximate: pd.DataFrame, exact: pd.DataFrame) -> dict[str, Any]:
     """Attribution against exact patching on the pairs and sites that have both."""
+    approximate, exact = (one.assign(change=change_of(one)) for one in (approximate, exact))
     joined = approximate.merge(exact, on=["pair", "site"], suffixes=("_approximate", "_exact"))
-    maps = joined.groupby("site", sort=False)[["effect_approximate", "effect_exact"]].mean()
+    columns = ["change_approximate", "change_exact"]
+    maps = joined.groupby("site", sort=False)[columns].mean()
     correlation, points = compare_maps(*(_same(one, joined) for one in (approximate, exact)))
-    leading = [
-        set(maps[column].abs().nlargest(LEADING).index) for column in ("effect_approximate", "effect_exact")
-    ]
+    leading = [set(maps[column].abs().nlargest(LEADING).index) for column in columns]
     return {
         "pairs": int(joined["pair"].nunique()),
         "rows": len(joined),
-        "pearson_rows": finite(pearson(*joined[["effect_approximate", "effect_exact"]].to_numpy(dtype=float).T)),
+        "pearson_rows": finite(pearson(*joined[columns].to_numpy(dtype=float).T)),
         "map": correlation.to_json(),
         "leading": {"of": min(LEADING, len(maps)), "shared": len(leading[0] & leading[1])},
         "points": [{"site": site, "attribution": finite(a), "exact": finite(b)} for site, a, b in points],

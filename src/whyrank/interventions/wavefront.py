@@ -151,8 +151,10 @@ class Wavefront:
         in one product: z' = P v'."""
         if all(len(sites) == 1 and sites[0].part == "v" and sites[0].at is None for sites in variants.values()):
             few, pattern = self.rows(layer), self._pattern(layer)[head]
-            values = torch.stack([self.value(number, sites[0]) for number, sites in variants.items()])
-            values = values.expand(len(variants), len(self.target), -1)
+            shape = (len(self.target), was.shape[-1])
+            values = torch.stack(
+                [self.value(number, sites[0]).expand(shape) for number, sites in variants.items()]
+            )
             return torch.einsum("ij,njd->nid", pattern if few is None else pattern[few], values)
         return torch.stack([self._head(number, head, layer, sites, was) for number, sites in variants.items()])
 

@@ -28,7 +28,8 @@ body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 76rem; color: var(-
 h1 { font-size: 1.6rem; line-height: 1.2; margin: 0 0 .3rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .5rem; }
 p.lead { color: var(--quiet); margin-top: 0; } a { color: var(--accent); }
 nav ol { columns: 2; padding-left: 1.2rem; } figure { margin: 1rem 0; }
-figure svg { width: 100%; max-width: 60rem; height: auto; background: #fff; border: 1px solid var(--line); border-radius: 6px; }
+figure svg { width: 100%; max-width: 60rem; height: auto; background: #fff; border: 1px solid var(--line);
+  border-radius: 6px; }
 figcaption, p.caption { color: var(--quiet); font-size: .88rem; margin: .6rem 0 0; }
 .wide { overflow-x: auto; } .wide svg { min-width: 36rem; }
 table { border-collapse: collapse; font-size: .88rem; margin: .6rem 0; }

@@ -27,9 +27,8 @@ Figures = dict[str, tuple[str, str, Any]]
 
 def write_patch(summary: dict[str, Any], folder: Path, manifest: dict[str, Any]) -> list[Path]:
     """summary.json, the figures and report.html."""
-    paths = [folder / "summary.json"]
+    paths, figures = [folder / "summary.json"], make_figures(summary)
     write_text(paths[0], json.dumps(summary, indent=2, allow_nan=False) + "\n")
-    figures = make_figures(summary)
     for name, (svg, _, _) in figures.items():
         paths.append(folder / f"{name}.svg")
         write_text(paths[-1], svg)
@@ -40,13 +39,12 @@ def measure_of(summary: dict[str, Any]) -> tuple[str, str]:
     """What is drawn: the share of the gap; for ablations, which close none, the change of the score."""
     if summary["method"] == "ablation":
         return "mean_change", "mean change of the score"
-    told = "share of the gap" if summary["direction"] == "denoise" else "share of the gap that is left"
-    return "ratio_of_sums", told
+    return "share", "share of the gap" if summary["direction"] == "denoise" else "share of the gap lost"
 
 
 def interval_of(value: str) -> str:
     """The name of the interval of a value."""
-    return {"ratio_of_sums": "interval", "mean_change": "change_interval"}[value]
+    return {"share": "share_interval", "mean_change": "change_interval"}[value]
 
 
 def make_figures(summary: dict[str, Any]) -> Figures:
@@ -56,9 +54,16 @@ def make_figures(summary: dict[str, Any]) -> Figures:
     whole_heads = [site for site in sites if _is_head(site) and site["category"] is None]
     if len(whole_heads) > 3:
         caption = f"{_about(summary)}: every head's {title}; a dot where it is significant (Holm, 0.05)."
-        found["heads"] = (_head_map({"": whole_heads}, value, title), caption, _data(whole_heads))
-        found.update(_split_maps(summary, value, title))
+        panels: dict[str, list[Site]] = {}
+        for site in whole_heads:
+            panels.setdefault(_part(site), []).append(site)
+        panels = {"": whole_heads} if list(panels) == ["z"] else panels
+        found["heads"] = (_head_map(panels, value, title), caption, _data(whole_heads))
+        if len(panels) == 1:
+            found.update(_split_maps(summary, value, title))
     blocks = [site for site in sites if site["layer"] is not None and site["head"] is None]
+    cut = [site for site in blocks if site["category"] is not None]
+    blocks = cut or blocks
     if len(blocks) > 3:
         caption = f"{_about(summary)}: residual stream, attention and MLP outputs, layer by layer; {title}."
         found["blocks"] = (_block_map(blocks, value, title), caption, _data(blocks))
@@ -161,10 +166,21 @@ def _told(report: Report, summary: dict[str, Any]) -> None:
 def _table(report: Report, summary: dict[str, Any]) -> None:
     value, _ = measure_of(summary)
     order = sorted(summary["sites"], key=lambda site: -abs(site[value] or 0.0))
-    columns = ["site", "n", "queries", "ratio of sums", "mean effect", "mean of ratios", "dropped", "p", "p (BH)"]
+    columns = [
+        "site",
+        "n",
+        "queries",
+        "share of the gap",
+        "ratio of sums",
+        "mean effect",
+        "mean of ratios",
+        "dropped",
+    ]
+    columns += ["p", "p (BH)"]
     rows: list[list[Cell]] = [
         [
-            site["site"], site["n"], site["queries"], _with(site["ratio_of_sums"], site["interval"]),
+            site["site"], site["n"], site["queries"], _with(site["share"], site["share_interval"]),
+            _with(site["ratio_of_sums"], site["interval"]),
             _with(site["mean_effect"], site["mean_interval"]), site["mean_of_ratios"],
             f"{site['dropped_by_threshold']:.0%}", p_text(_number(site["p_holm"])), p_text(_number(site["p_bh"])),
         ]
@@ -201,7 +217,10 @@ def _split_maps(summary: dict[str, Any], value: str, title: str) -> Figures:
     for name, values in summary["splits"].items():
         if 1 < len(values) <= MOST_PANELS:
             panels = {f"{name.replace('_', ' ')}: {group}": sites for group, sites in values.items()}
-            heads = {label: [s for s in sites if _is_head(s)] for label, sites in panels.items()}
+            heads = {
+                label: [s for s in sites if _is_head(s) and s["category"] is None]
+                for label, sites in panels.items()
+            }
             told = f"The same by {name.replace('_', ' ')}; {title}."
             data = [[label, *row] for label, sites in heads.items() for row in _data(sites)[1]]
             found[f"heads-by-{name.replace('_', '-')}"] = (
@@ -232,10 +251,11 @@ def _block_map(blocks: list[Site], value: str, title: str) -> str:
     panels: dict[str, dict[tuple[int, int], float]] = {}
     marked: dict[str, set[tuple[int, int]]] = {}
     for site in blocks:
-        part = site["site"].split("@")[0].split(".")[-1]
+        part = _part(site)
+        panels.setdefault(part, {})
         place = (site["layer"], columns.index(site["category"]) if names and site["category"] else 0)
         if site[value] is not None:
-            panels.setdefault(part, {})[place] = site[value]
+            panels[part][place] = site[value]
         if _significant(site):
             marked.setdefault(part, set()).add(place)
     return heat_maps(
@@ -289,6 +309,10 @@ def _about(summary: dict[str, Any]) -> str:
         "attribution": "attribution patching", "ablation": f"{summary.get('ablate', '')} ablation".strip(),
     }[summary["method"]]  # fmt: skip
     return f"{summary.get('ranker', 'a ranker')}, {how} ({summary['direction']})"
+
+
+def _part(site: Site) -> str:
+    return str(site["site"]).split("@")[0].split(".")[-1]
 
 
 def _is_head(site: Site) -> bool:
