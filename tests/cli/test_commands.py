@@ -273,8 +273,9 @@ def test_half_a_character_is_refused_at_its_line(folder):
 
 def test_a_stop_from_the_keyboard_is_told(folder, tmp_path):
     process = subprocess.Popen(
-        [sys.executable, "-m", "whyrank", "demo", "-o", str(tmp_path / "o")], stderr=subprocess.PIPE, text=True
-    )
+        [sys.executable, "-m", "whyrank", "demo", "-o", str(tmp_path / "o")], stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # a background job ignores it
+    )  # fmt: skip
     process.stderr.readline()
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)

@@ -34,6 +34,8 @@ class PlainHooks:
         return self.read_out(rows, self.inputs.only(side))[0]
 
     def module_of(self, site):
+        if site.part == "embed":
+            return self.module.embeddings
         block = self.module.encoder.layer[site.layer]
         attention = block.attention
         return {

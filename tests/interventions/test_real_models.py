@@ -28,7 +28,8 @@ def sites_of(encoder):
         "L0.H1.q", f"L{last}.H3.q", "L1.H2.k", f"L{last}.H0.k", "L2.H4.v", f"L{last}.H5.v", "L1.resid",
         f"L{last}.resid",
         "0.1@inj+1.6@inj", "L0.H1.q+L0.H1.k+L2.mlp", "3.1@cls", "2.0@0", "2.0@1", f"L{last}.resid@1", "L1.attn@2",
-        f"{last}.1@0", f"{last}.1@1", "L2.mlp@1", "L1.resid@inj",
+        f"{last}.1@0", f"{last}.1@1", "L2.mlp@1", "L1.resid@inj", "embed",
+        "embed@1", "embed@inj+2.3",
     ]  # fmt: skip
     return [SiteSet.parse(name) for name in names]
 
@@ -56,14 +57,16 @@ def test_activation_patching(real, name, pair, direction):
 @pytest.mark.parametrize("to", ["logits", "L4.H1.v,L4.H3.v", "L3.H0.q,L5.H2.k"])
 def test_path_patching(real, name, freeze_mlp, to):
     ranker, pair = real(name), PAIRS[freeze_mlp]
-    how = PathPatching.to(to, freeze_mlp=freeze_mlp)
+    direction = "noise" if freeze_mlp else "denoise"
+    how = PathPatching.to(to, freeze_mlp=freeze_mlp, direction=direction)
     last = ranker.encoder.layers - 1
-    senders = [SiteSet.parse(text) for text in ("0.1", "L0.attn", "L1.mlp", "L1.resid", "1.2@cls")]
+    senders = [SiteSet.parse(text) for text in ("0.1", "L0.attn", "L1.mlp", "L1.resid", "embed", "1.2@cls")]
     senders += [SiteSet.parse(f"{last}.3"), SiteSet.parse(f"L{last}.mlp")] if to == "logits" else []
     ours = how.scores(OpenedPair.of(ranker, pair), senders)
     with torch.no_grad():
         plain = PlainHooks(ranker, pair)
-        theirs = [plain.path(one.sites[0], list(how.receivers or ()), freeze_mlp) for one in senders]
+        receivers = list(how.receivers or ())
+        theirs = [plain.path(one.sites[0], receivers, freeze_mlp, direction) for one in senders]
     assert ours.tolist() == pytest.approx(theirs, abs=1e-4)
 
 
