@@ -1,12 +1,11 @@
 """Sites print as they parse; each can be read and replaced, as a hook on the original module would."""
 
-from contextlib import contextmanager
-
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as some
 
+from tests.plain_hooks import hooked
 from tests.tiny import ARCHITECTURES, hugging_face_arguments, random_inputs, tiny_model
 from whyrank.encoders.adapters import open_encoder
 from whyrank.encoders.site import BLOCK_PARTS, HEAD_PARTS, Site, SiteSet
@@ -70,7 +69,6 @@ def hidden_modules(model, architecture, layer):
     return {"attn": out, "mlp": block.output.dense, "q": inner.query, "k": inner.key, "v": inner.value, "z": out}
 
 
-@contextmanager
 def hook(model, architecture, site, change):
     """A plain hook that puts change(value) in the place of the site's value; d_head is 4."""
     modules = hidden_modules(model, architecture, site.layer)
@@ -80,20 +78,7 @@ def hook(model, architecture, site, change):
         columns, module = slice(columns.start + shift, columns.stop + shift), modules["qkv"]
     else:
         module = modules[site.part]
-
-    def changed(x):
-        x = x.clone()
-        x[..., columns] = change(x[..., columns])
-        return x
-
-    if site.part == "z":
-        handle = module.register_forward_pre_hook(lambda _, inputs: (changed(inputs[0]), *inputs[1:]))
-    else:
-        handle = module.register_forward_hook(lambda _, inputs, output: changed(output))
-    try:
-        yield
-    finally:
-        handle.remove()
+    return hooked(module, columns, change, before=site.part == "z")
 
 
 SITES = ["L0.attn", "L1.mlp", "L2.mlp", "L0.H1.q", "L1.H3.k", "L2.H0.v", "L1.H2.z", "L2.H3.z", "L2.attn"]

@@ -1,9 +1,10 @@
 """The oracle of the exactness tests: plain hooks on a ranker's Hugging Face module, BERT's names."""
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
 import torch
 
+from tests.plain_hooks import hooked
 from whyrank.axioms.realise import realise_for_patching
 
 
@@ -43,25 +44,10 @@ class PlainHooks:
             "q": attention.self.query, "k": attention.self.key, "v": attention.self.value, "resid": block,
         }[site.part]  # fmt: skip
 
-    @contextmanager
     def at(self, site, change):
         """change(value) instead of the site's value, which is [1, S, .]."""
         columns = slice(None) if site.head is None else slice(site.head * self.width, (site.head + 1) * self.width)
-
-        def changed(x):
-            x = x.clone()
-            x[..., columns] = change(x[..., columns])
-            return x
-
-        module = self.module_of(site)
-        if site.part in ("z", "resid"):
-            handle = module.register_forward_pre_hook(lambda _, inputs: (changed(inputs[0]), *inputs[1:]))
-        else:
-            handle = module.register_forward_hook(lambda _, inputs, output: changed(output))
-        try:
-            yield
-        finally:
-            handle.remove()
+        return hooked(self.module_of(site), columns, change, before=site.part in ("z", "resid"))
 
     def read(self, sites, side):
         seen = {}

@@ -106,7 +106,6 @@ def patch(
         "compared": _compared(effects, other, compare, keep, seed) if other and compare else None,
     }  # fmt: skip
     manifest = folder.record(pairs=summary["pairs"], rows=len(effects))
-    folder.begin()
     effects.write(out / "effects.parquet")
     paths = [out / "effects.parquet", *write_patch(summary, out, manifest)]
     folder.save(manifest)

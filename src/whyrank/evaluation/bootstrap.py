@@ -33,8 +33,15 @@ def clustered_means(
     sums = np.zeros((len(names), values.shape[1]))
     np.add.at(sums, numbers, values)
     sizes = np.bincount(numbers, minlength=len(names)).astype(float)
-    weights = np.random.default_rng(seed).multinomial(len(names), np.full(len(names), 1 / len(names)), size=draws)
+    weights = cluster_weights(len(names), draws, seed)
     return (weights @ sums) / (weights @ sizes)[:, None]
+
+
+def cluster_weights(count: int, draws: int, seed: int) -> np.ndarray:
+    """How often each cluster is drawn: [draws, clusters]."""
+    import numpy as np
+
+    return np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=draws)
 
 
 def clustered_intervals(

@@ -49,8 +49,8 @@ class Activation(Intervention):
 
     def _one_row(self, opened: OpenedPair, patches: Sequence[SiteSet]) -> Tensor:
         target, source = opened.runs(self.direction)
-        own = opened.baseline if self.direction == "denoise" else opened.perturbed
-        found, sites = torch.full((len(patches),), own), [patch.sites[0] for patch in patches]
+        sites = [patch.sites[0] for patch in patches]
+        found = torch.full((len(patches),), opened.own_score(self.direction))
         with no_gradients():
             for some, states in one_row_states(target, source, sites, TOKENS_AT_ONCE):
                 found[some] = opened.read_out(states, target.inputs.repeated(len(some))).cpu()

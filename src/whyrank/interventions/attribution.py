@@ -41,9 +41,7 @@ class Attribution(Intervention):
 
     def scores(self, opened: OpenedPair, patches: Sequence[SiteSet]) -> Tensor:
         if not any(len(patch.sites) for patch in patches):
-            return torch.full(
-                (len(patches),), opened.baseline if self.direction == "denoise" else opened.perturbed
-            )
+            return torch.full((len(patches),), opened.own_score(self.direction))
         return self.measure([opened], [patches])[0].patched
 
     def measure(self, group: Sequence[PreparedPair], patches: Sequence[Sequence[SiteSet]]) -> list[Measured]:

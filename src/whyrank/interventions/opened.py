@@ -49,6 +49,10 @@ class OpenedPair(PreparedPair):
         both = (self.baseline_run, self.perturbed_run)
         return both if direction == "denoise" else (both[1], both[0])
 
+    def own_score(self, direction: str) -> float:
+        """The score of the run that is changed, before it is."""
+        return self.baseline if direction == "denoise" else self.perturbed
+
     def scores_of(
         self, patches: Sequence[SiteSet], states: Callable[[Sequence[SiteSet]], Tensor], direction: str
     ) -> Tensor:

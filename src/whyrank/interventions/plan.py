@@ -11,7 +11,6 @@ from whyrank.errors import UserError
 from whyrank.text.categories import CATEGORIES
 
 CUTS = ("position", "category")
-NAMED = ("heads", "blocks")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whyrank.evaluation.bootstrap import DRAWS, Interval
+from whyrank.evaluation.bootstrap import DRAWS, Interval, cluster_weights
 from whyrank.evaluation.significance import benjamini_hochberg, holm, paired_t_test
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class SiteTable:
         found: dict[str, list[Interval]] = {"share": [], "ratio": [], "effect": [], "change": []}
         if len(self.queries) < 2:
             return {name: [Interval(math.nan, math.nan)] * len(self.sites) for name in found}
-        weights = query_weights(len(self.queries), draws, seed)
+        weights = cluster_weights(len(self.queries), draws, seed)
         for start in range(0, len(self.sites), SITES_AT_ONCE):
             part = slice(start, start + SITES_AT_ONCE)
             effect, gap, change, count = (
@@ -234,7 +234,7 @@ def compare_maps(
     names = list(dict.fromkeys([*tables[0].queries, *tables[1].queries]))
     interval = Interval(math.nan, math.nan)
     if len(names) > 1 and len(shared) > 2:
-        weights, where = query_weights(len(names), draws, seed), {name: i for i, name in enumerate(names)}
+        weights, where = cluster_weights(len(names), draws, seed), {name: i for i, name in enumerate(names)}
         drawn = [
             table.map(weights[:, [where[name] for name in table.queries]])[:, place]
             for table, place in zip(tables, places, strict=True)
@@ -259,13 +259,6 @@ def change_of(frame: pd.DataFrame) -> pd.Series:
     """How far each row's score is from that of the run that was changed: the baseline, or for noise the other."""
     denoise = frame["direction"].fillna("denoise") == "denoise"
     return frame["patched"] - frame["base"].where(denoise, frame["perturbed"])
-
-
-def query_weights(count: int, draws: int, seed: int) -> np.ndarray:
-    """How often each query is drawn: [draws, queries]."""
-    import numpy as np
-
-    return np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=draws).astype(float)
 
 
 def clusters(rows: pd.DataFrame) -> pd.Series:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from whyrank.errors import UserError
 from whyrank.interventions.statistics import (
     change_of,
+    clusters,
     compare_maps,
     finite,
     pearson,
@@ -56,9 +57,9 @@ def summarise(
         "receiver": text_or_none(rows["receiver"].iloc[0]),
         "by": by,
         "pairs": int(kept["pair"].nunique()),
-        "queries": int(kept["qid"].fillna(kept["pair"]).nunique()),
+        "queries": int(clusters(kept).nunique()),
         "gap": _gap(kept),
-        "keep": _effect_of_keeping(rows, kept, keep),
+        "keep": _effect_of_keeping(rows, keep),
         "sites": [site.to_json() for site in sites],
         "splits": {
             name: {
@@ -138,7 +139,7 @@ def kept_rows(rows: pd.DataFrame, keep: str) -> pd.DataFrame:
     return kept
 
 
-def _effect_of_keeping(rows: pd.DataFrame, kept: pd.DataFrame, keep: str) -> dict[str, Any]:
+def _effect_of_keeping(rows: pd.DataFrame, keep: str) -> dict[str, Any]:
     """How many pairs a filter leaves, and what it does to the map of effects."""
     adherent = rows[rows["perturbed"] > rows["base"]]
     told: dict[str, Any] = {

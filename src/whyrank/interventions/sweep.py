@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -140,9 +139,6 @@ class Store:
         effects.write(self.path(number))
         note = {"key": self.keys[number], "sha256": sha256(self.path(number))}
         write_text(self.path(number).with_suffix(".json"), json.dumps(note))
-
-    def forget(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _groups(pairs: Sequence[MinimalPair]) -> Iterator[Sequence[MinimalPair]]:

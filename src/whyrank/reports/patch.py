@@ -11,11 +11,11 @@ from whyrank.reports.audit import p_text
 from whyrank.reports.heatmaps import heat_maps, interval_bars, scatter
 from whyrank.reports.html import Cell, Report
 from whyrank.store.atomic import write_text
+from whyrank.text.categories import CATEGORIES
 
 #: Sites in the bar chart and in the table.
 LEADING, LISTED = 15, 60
 SIGNIFICANT = 0.05
-CATEGORIES = ("cls", "query", "inj", "filler", "qterm+", "qterm-", "other", "sep")
 #: Rows of a map of heads by category.
 MOST_ROWS = 24
 #: A split has a figure of its own when it has so many values at most.
