@@ -11,6 +11,7 @@ from torch.nn.functional import normalize
 
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.text.synonyms import CANDIDATES, choose_synonym
+from whyrank.text.vocabulary import whole_words
 
 
 class InputEmbeddings:
@@ -45,11 +46,11 @@ class InputEmbeddings:
     @cached_property
     def _vocabulary(self) -> tuple[list[str], Tensor]:
         """Pieces that are words by themselves, with their normalised rows."""
-        words = {number: _whole_word(piece) for piece, number in self.tokenizer.get_vocab().items()}
-        kept = sorted(number for number, word in words.items() if word)
+        words = whole_words(self.tokenizer)
+        kept = [number for number, word in words.items() if len(word) > 2 and word.isascii()]
         with torch.no_grad():
             rows = normalize(self.ranker.encoder.word_embeddings[kept], dim=-1)
-        return [str(words[number]) for number in kept], rows
+        return [words[number] for number in kept], rows
 
 
 def synonym_chooser(
@@ -65,11 +66,3 @@ def synonym_chooser(
         return choose_synonym(term, query, candidates, embeddings.cosine if embeddings else None, own)
 
     return choose
-
-
-def _whole_word(piece: str) -> str | None:
-    """A piece that stands for a whole word, as a word: not `##ing`, and `Ġhouse` or `▁house` as `house`."""
-    if piece.startswith("##"):
-        return None
-    word = piece.lstrip("Ġ▁")
-    return word.lower() if len(word) > 2 and word.isalpha() and word.isascii() else None

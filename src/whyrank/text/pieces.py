@@ -69,6 +69,11 @@ class Pieces:
             )
         return Tokens.of(self.tokenizer.encode(query, text), document=1, types=self.types)
 
+    def pair(self, query: str, text: str) -> Tokens:
+        """One (query, document) sequence as the model reads it, cut, with each token's role."""
+        self.tokenizer.enable_truncation(self.max_length)
+        return Tokens.of(self.tokenizer.encode(query, text), document=1, types=self.types)
+
     def windows(self, text: str, tokens: int) -> Iterator[str]:
         """The text itself if it has at most so many tokens, else half-overlapping passages that have.
 

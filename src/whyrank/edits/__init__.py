@@ -1,0 +1,1 @@
+"""Edits: changes of a ranker's weights that compose, undo and save."""

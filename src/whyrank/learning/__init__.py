@@ -1,0 +1,1 @@
+"""Learning: fine-tuning and training rankers."""

@@ -1,0 +1,1 @@
+"""Studies: the papers end to end, one command each."""
