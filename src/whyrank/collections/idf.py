@@ -3,8 +3,8 @@
     bm25:  idf(t) = ln((N - df(t) + 0.5) / (df(t) + 0.5) + 1)
     plain: idf(t) = ln(N / df(t))
 
-A token that stands for a whole word is counted where the word stands by itself (`em` is not counted in `em ##bed`);
-any other token wherever it stands. A token that no document holds has no IDF.
+A token that stands for a whole word is counted where the word stands by itself (not `em` in
+`em ##bed`), any other token wherever it is. A token that no document holds has no IDF.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class TokenIdf:
 
     @classmethod
     def from_word_frequencies(cls, tokenizer: Tokenizer) -> TokenIdf:
-        """-ln of each whole word's frequency in English, by the wordfreq package: a stand-in where no collection is
-        at hand."""
+        """-ln of each whole word's frequency in English, by the wordfreq package: a stand-in for a
+        collection."""
         try:
             from wordfreq import word_frequency
         except ImportError:

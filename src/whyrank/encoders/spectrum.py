@@ -1,7 +1,7 @@
 """The singular vectors of an input embedding matrix: W_E = U S V^T.
 
-In rankers U_0, a number for each token, goes with how rare the token is. The sign of a singular vector is arbitrary;
-`oriented` fixes it so that each U_i is anti-correlated with what is given (IDF), as in 'Pathway to Relevance'.
+In rankers U_0, a number for each token, goes with how rare the token is. The sign of a singular vector is
+arbitrary; `oriented` fixes it so that each U_i is anti-correlated with what is given (IDF).
 """
 
 from __future__ import annotations

@@ -79,7 +79,9 @@ def _pearson(sums: np.ndarray) -> np.ndarray:
 
 
 def independent_pearson(x: np.ndarray, y: np.ndarray) -> Pearson:
-    """r of independent observations (words of a vocabulary), with Fisher's interval: tanh(atanh r +- z / sqrt(n - 3)).
+    """r of independent observations (words of a vocabulary), with Fisher's interval.
+
+        tanh(atanh r +- z / sqrt(n - 3))
 
     Pairs of which one is NaN are left out.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tokenizers import Tokenizer
 
-#: What marks a piece that goes on with a word (WordPiece), and one that begins a word (byte-level BPE, SentencePiece).
+#: What marks a piece that goes on with a word (WordPiece), and one that begins a word (BPE, SentencePiece).
 CONTINUES, BEGINS = "##", ("Ġ", "▁")
 
 
