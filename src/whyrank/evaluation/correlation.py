@@ -52,12 +52,11 @@ class ClusteredMoments:
 
         if not self._sums:
             return [Pearson(math.nan, Interval(math.nan, math.nan), 0, 0)] * self.series
-        sums = np.stack(list(self._sums.values()))  # [clusters, 6, series]
+        sums = self._stacked()
         whole, clusters = _pearson(sums.sum(0)), len(sums)
         found = np.full((2, self.series), math.nan)
         if clusters > 1:
-            weights = cluster_weights(clusters, draws, seed).astype(float)
-            drawn = _pearson(np.tensordot(weights, sums, axes=1).swapaxes(0, 1))  # [draws, series]
+            drawn = self.drawn(draws=draws, seed=seed)
             defined = np.isfinite(drawn).any(axis=0)
             found[:, defined] = np.nanquantile(drawn[:, defined], LEVEL, axis=0)
         counts = sums[:, 0].sum(0)
@@ -65,6 +64,20 @@ class ClusteredMoments:
             Pearson(float(whole[i]), Interval(float(found[0, i]), float(found[1, i])), int(counts[i]), clusters)
             for i in range(self.series)
         ]
+
+    def drawn(self, *, draws: int = DRAWS, seed: int = 0) -> np.ndarray:
+        """r of each series in each draw of clusters: [draws, series]; series of one seed share their draws."""
+        import numpy as np
+
+        sums = self._stacked()
+        weights = cluster_weights(len(sums), draws, seed).astype(float)
+        return _pearson(np.tensordot(weights, sums, axes=1).swapaxes(0, 1))
+
+    def _stacked(self) -> np.ndarray:
+        """[clusters, 6, series]"""
+        import numpy as np
+
+        return np.stack(list(self._sums.values()))
 
 
 def _pearson(sums: np.ndarray) -> np.ndarray:

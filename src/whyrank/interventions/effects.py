@@ -98,7 +98,7 @@ class Effects:
 
 def effect_rows(
     pair: MinimalPair,
-    patches: Sequence[SiteSet],
+    outcomes: Sequence[tuple[SiteSet, str | None]],
     base: float,
     perturbed: float,
     patched: Sequence[float],
@@ -106,16 +106,16 @@ def effect_rows(
     names: Sequence[str],
     method: str,
     direction: str,
-    receiver: str | None = None,
 ) -> Iterable[dict[str, Any]]:
-    """The rows of one pair, whose tokens have the categories `names`; effect = patched - base, in score units."""
+    """The rows of one pair, whose tokens have the categories `names`, one a (patch, receiver); effect = patched -
+    base, in score units."""
     shared = {
         "pair": pair.id, "qid": pair.qid, "docid": pair.docid, "axiom": pair.axiom, "variant": pair.variant,
         "k": pair.k, "rank": pair.rank, "term_present": None if pair.tf is None else pair.tf > 0,
-        "method": method, "direction": direction, "receiver": receiver, "base": base, "perturbed": perturbed,
+        "method": method, "direction": direction, "base": base, "perturbed": perturbed,
     }  # fmt: skip
-    for patch, value in zip(patches, patched, strict=True):
-        yield {**shared, **_place(patch, names), "patched": value, "effect": value - base}
+    for (patch, receiver), value in zip(outcomes, patched, strict=True):
+        yield {**shared, **_place(patch, names), "receiver": receiver, "patched": value, "effect": value - base}
 
 
 def _place(patch: SiteSet, names: Sequence[str]) -> dict[str, Any]:

@@ -53,12 +53,16 @@ class Intervention(ABC):
         """The same with what it has to measure first."""
         return self
 
+    def outcomes(self, patches: Sequence[SiteSet]) -> list[tuple[SiteSet, str | None]]:
+        """What the scores are of, in their order: each patch, and the receiver of its path."""
+        return [(patch, self.receiver) for patch in patches]
+
     @abstractmethod
     def told(self) -> list[object]: ...
 
     @abstractmethod
     def scores(self, opened: OpenedPair, patches: Sequence[SiteSet]) -> Tensor:
-        """The score [V] of an opened pair's changed run under each patch."""
+        """The score [V] of an opened pair's changed run for each outcome of the patches."""
 
     def measure(self, group: Sequence[PreparedPair], patches: Sequence[Sequence[SiteSet]]) -> list[Measured]:
         """For each pair of a group, which has its own patches, both sides' scores and those under each patch."""

@@ -54,16 +54,21 @@ class OpenedPair(PreparedPair):
         return self.baseline if direction == "denoise" else self.perturbed
 
     def scores_of(
-        self, patches: Sequence[SiteSet], states: Callable[[Sequence[SiteSet]], Tensor], direction: str
+        self,
+        patches: Sequence[SiteSet],
+        states: Callable[[Sequence[SiteSet]], Tensor],
+        direction: str,
+        each: int = 1,
     ) -> Tensor:
-        """The scores [V] of the states that `states` makes of the patches, those of like layers in one batch."""
+        """The scores [V] of the states that `states` makes of the patches, those of like layers in one batch; or
+        [each * V], when it makes as many states `each` time for all of them."""
         target, _ = self.runs(direction)
         size = max(1, TOKENS_AT_ONCE // len(target))
         order = sorted(range(len(patches)), key=lambda i: min((s.layer or 0 for s in patches[i]), default=0))
-        found = torch.empty(len(patches))
+        found = torch.empty(each, len(patches))
         with no_gradients():
             for start in range(0, len(order), size):
                 some = order[start : start + size]
                 made = states([patches[i] for i in some])
-                found[some] = self.read_out(made, target.inputs.repeated(len(some))).cpu()
-        return found
+                found[:, some] = self.read_out(made, target.inputs.repeated(len(made))).cpu().view(each, -1)
+        return found.flatten()

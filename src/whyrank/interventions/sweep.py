@@ -52,14 +52,13 @@ class Work:
         for one, some, measured in zip(group, patches, how.measure(group, patches), strict=True):
             yield from effect_rows(
                 one.pair,
-                some,
+                how.outcomes(some),
                 measured.baseline,
                 measured.perturbed,
                 measured.patched.tolist(),
                 names=one.names,
                 method=how.method,
                 direction=how.direction,
-                receiver=how.receiver,
             )
             if progress:
                 progress(1)

@@ -1,0 +1,132 @@
+"""What heads look at, tested on all heads of a cross-encoder at once.
+
+    scoring             attention of CLS to query token i                      against IDF(i)
+    contextualization   mean attention of the other query tokens to token i    against IDF(i)
+    matching            attention of query token i to document token j         against cosine(W_E[i], W_E[j])
+
+Each gives an r for each head: pooled over all readings, as in the paper, and within readings (both sides less
+their mean in the reading), which lengths of queries and documents cannot make. Intervals redraw whole queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from torch.nn.functional import normalize
+
+from whyrank.circuits.head import Head, all_heads
+from whyrank.circuits.reading import Reading
+from whyrank.evaluation.correlation import ClusteredMoments, Pearson
+from whyrank.interventions.statistics import finite
+from whyrank.rankers.cross_encoder import CrossEncoder
+from whyrank.rankers.ranker import Progress
+
+if TYPE_CHECKING:
+    import numpy as np
+
+TESTS = ("scoring", "contextualization", "matching")
+
+
+class Text(NamedTuple):
+    """One (query, document) to read; readings of one query are one cluster."""
+
+    qid: str
+    query: str
+    text: str
+
+
+@dataclass(eq=False)
+class AttentionTests:
+    """Sums over readings, for all heads; `add` one reading after the other, then ask."""
+
+    ranker: CrossEncoder
+    idf: np.ndarray
+    pooled: dict[str, ClusteredMoments] = field(init=False)
+    within: dict[str, ClusteredMoments] = field(init=False)
+    _mass: dict[str, list[np.ndarray]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        count = self.ranker.encoder.layers * self.ranker.encoder.heads
+        self.pooled = {name: ClusteredMoments(count) for name in TESTS}
+        self.within = {name: ClusteredMoments(count) for name in TESTS}
+
+    @classmethod
+    def on(
+        cls, ranker: CrossEncoder, texts: Sequence[Text], idf: np.ndarray, progress: Progress | None = None
+    ) -> AttentionTests:
+        """The tests on these texts; `idf` has a value for each token, NaN where it has none."""
+        tests = cls(ranker, idf)
+        for one in texts:
+            tests.add(one.qid, Reading.of(ranker, one.query, one.text))
+            if progress:
+                progress(1)
+        return tests
+
+    def add(self, cluster: str, reading: Reading) -> None:
+        import numpy as np
+
+        rarity = self.idf[reading.query_ids]
+        to_query = reading.block([0], reading.query)[:, :, 0]
+        self._add("scoring", cluster, rarity, to_query.flatten(0, 1).numpy())
+        self._mass.setdefault(cluster, []).append(to_query.sum(-1).flatten().numpy())
+        if len(reading.query) > 1:
+            self._add("contextualization", cluster, rarity, _from_others(reading).flatten(0, 1).numpy())
+        if reading.document:
+            attention = reading.block(reading.query, reading.document)
+            self._add("matching", cluster, self._cosines(reading), attention.flatten(2).flatten(0, 1).numpy())
+        assert np.isfinite(to_query.numpy()).all()
+
+    def _add(self, name: str, cluster: str, x: np.ndarray, y: np.ndarray) -> None:
+        import numpy as np
+
+        self.pooled[name].add(cluster, x, y)
+        known = np.isfinite(x)
+        if known.sum() > 1:
+            x, y = x[known], y[:, known]
+            self.within[name].add(cluster, x - x.mean(), y - y.mean(axis=1, keepdims=True))
+
+    def _cosines(self, reading: Reading) -> np.ndarray:
+        """cosine(W_E[q_i], W_E[d_j]), row by row."""
+        with torch.no_grad():
+            rows = self.ranker.encoder.word_embeddings
+            q, d = (normalize(rows[ids], dim=-1) for ids in (reading.query_ids, reading.document_ids))
+            return (q @ d.T).flatten().cpu().numpy()
+
+    def heads(self) -> list[Head]:
+        return all_heads(self.ranker.encoder)
+
+    def query_mass(self) -> np.ndarray:
+        """How much of its attention CLS gives to the query's tokens, [heads], mean over readings."""
+        import numpy as np
+
+        return np.mean([one for several in self._mass.values() for one in several], axis=0)
+
+    def correlations(self, seed: int = 0) -> dict[str, dict[str, list[Pearson]]]:
+        """{'pooled' or 'within': {test: r of every head}}."""
+        return {
+            kind: {name: moments.correlations(seed=seed) for name, moments in tests.items()}
+            for kind, tests in (("pooled", self.pooled), ("within", self.within))
+        }
+
+
+def _from_others(reading: Reading) -> torch.Tensor:
+    """The mean attention that each query token gets from the other query tokens: [L, H, m]."""
+    block = reading.block(reading.query, reading.query)
+    own = torch.diagonal(block, dim1=-2, dim2=-1)
+    return (block.sum(-2) - own) / (len(reading.query) - 1)
+
+
+def pearson_json(told: Pearson) -> dict[str, Any]:
+    """JSON has no NaN."""
+    return {
+        "r": finite(told.r), "low": finite(told.interval.low), "high": finite(told.interval.high), "n": told.n,
+        "queries": told.clusters,
+    }  # fmt: skip
+
+
+def texts_of(pairs: Iterable[Any], side: str = "perturbed") -> list[Text]:
+    """One side of minimal pairs, as texts to read."""
+    return [Text(pair.qid or pair.id, pair.query, getattr(pair, side)) for pair in pairs]

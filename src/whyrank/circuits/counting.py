@@ -1,0 +1,172 @@
+"""Do matching heads count? Attention over the number of occurrences (TFC2) and over length (LNC1).
+
+Saturation: what the query's term reads of its injected occurrences, summed, should rise fast and then flatten,
+while what it reads of the other document tokens, the control, stays level. A count, not a flag: with only the
+matching heads patched, the score should still grow with k. Length: what all query tokens read of the document, as
+a sum and as a mean over its tokens, before and after foreign sentences are added.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whyrank.axioms.pair import MinimalPair
+from whyrank.axioms.realise import realise, realise_for_patching
+from whyrank.circuits.head import Head, all_heads, together
+from whyrank.circuits.reading import Reading
+from whyrank.circuits.search import Watch, quietly
+from whyrank.evaluation.bootstrap import clustered_intervals
+from whyrank.evaluation.curves import fit_curves
+from whyrank.interventions.activation import Activation
+from whyrank.interventions.plan import SitePlan
+from whyrank.interventions.statistics import finite
+from whyrank.interventions.sweep import sweep
+from whyrank.rankers.cross_encoder import CrossEncoder
+from whyrank.text.alignment import CannotAlign
+from whyrank.text.words import words
+
+if TYPE_CHECKING:
+    import numpy as np
+
+#: Document tokens that are neither the term nor fillers, as many for every k: the control.
+CONTROL = ("other", "qterm-")
+
+
+def saturation(
+    ranker: CrossEncoder, heads: Sequence[Head], pairs: Sequence[MinimalPair], watch: Watch | None = None
+) -> dict[str, Any]:
+    """Attention of the term in the query to its k injected occurrences, and to other document tokens, by k: the
+    mean over the matching heads, each of them, and the mean over all other heads."""
+    groups = _groups(ranker, heads)
+    found: dict[str, _ByK] = {name: _ByK() for name in ("injected", "other tokens")}
+    with (watch or quietly)("attention over occurrences", len(pairs)) as tell:
+        for pair in pairs:
+            tell(1)
+            values = _term_attention(ranker, pair)
+            if values is None:
+                continue
+            for name, value in values.items():
+                found[name].add(pair, {group: float(value[chosen].mean()) for group, chosen in groups.items()})
+    return {name: one.to_json(fits=name == "injected") for name, one in found.items()}
+
+
+def count_not_flag(
+    ranker: CrossEncoder,
+    heads: Sequence[Head],
+    pairs: Sequence[MinimalPair],
+    *,
+    shards: Path | None = None,
+    watch: Watch | None = None,
+) -> dict[str, Any]:
+    """The effect by k when only the matching heads take the perturbed run's values, and the whole gap beside
+    it."""
+    plan = SitePlan((together(heads),))
+    with (watch or quietly)("matching heads alone on TFC2", len(pairs)) as tell:
+        frame = sweep(ranker, pairs, plan, Activation(), shards=shards, progress=tell).frame
+    effects, by_id = _ByK(), {pair.id: pair for pair in pairs}
+    gaps = frame["perturbed"] - frame["base"]
+    for name, effect, gap in zip(frame["pair"], frame["effect"], gaps, strict=True):
+        effects.add(by_id[name], {"matching heads": float(effect), "whole gap": float(gap)})
+    return effects.to_json(fits=True)
+
+
+def length(
+    ranker: CrossEncoder, heads: Sequence[Head], pairs: Sequence[MinimalPair], watch: Watch | None = None
+) -> dict[str, Any]:
+    """What query tokens read of the document, perturbed less baseline, by the number k of sentences added."""
+    groups = _groups(ranker, heads)
+    found = {name: _ByK() for name in ("sum", "mean over tokens")}
+    with (watch or quietly)("attention over length", len(pairs)) as tell:
+        for pair in pairs:
+            tell(1)
+            try:
+                texts = realise(pair, ranker)
+            except CannotAlign:
+                continue
+            readings = [Reading.of(ranker, *text) for text in texts]
+            sums = [one.matching().mean(-1).flatten().numpy() for one in readings]
+            means = [total / len(one.document) for total, one in zip(sums, readings, strict=True)]
+            for name, (before, after) in (("sum", sums), ("mean over tokens", means)):
+                change = after - before
+                found[name].add(pair, {group: float(change[chosen].mean()) for group, chosen in groups.items()})
+    return {name: one.to_json() for name, one in found.items()}
+
+
+def _groups(ranker: CrossEncoder, heads: Sequence[Head]) -> dict[str, np.ndarray]:
+    """The matching heads together, all others, and each matching head, as masks over all heads."""
+    import numpy as np
+
+    every = all_heads(ranker.encoder)
+    inside = np.array([head in set(heads) for head in every])
+    return {
+        "matching heads": inside, "other heads": ~inside,
+        **{str(head): np.array([one == head for one in every]) for head in heads},
+    }  # fmt: skip
+
+
+def _term_attention(ranker: CrossEncoder, pair: MinimalPair) -> dict[str, np.ndarray] | None:
+    """[heads]: the attention of the term's tokens in the query to the places of the change that hold the term, and
+    to other document tokens; both summed over places, averaged over the term's tokens."""
+    try:
+        realised = realise_for_patching(pair, ranker)
+    except CannotAlign:
+        return None
+    reading = Reading.of(ranker, *realised.texts.perturbed)
+    rows = term_rows(ranker, reading, pair.term or "")
+    injected = [i for i, name in enumerate(realised.names) if name == "inj"]
+    others = [i for i, name in enumerate(realised.names) if name in CONTROL]
+    if not rows or not injected or not others:
+        return None
+    return {
+        "injected": reading.block(rows, injected).sum(-1).mean(-1).flatten().numpy(),
+        "other tokens": reading.block(rows, others).sum(-1).mean(-1).flatten().numpy(),
+    }
+
+
+def term_rows(ranker: CrossEncoder, reading: Reading, term: str) -> list[int]:
+    """The positions of a term's tokens in the query."""
+    pieces = ranker.pieces.tokenizer.encode(f" {term}", add_special_tokens=False).ids
+    ids = reading.query_ids
+    places = [
+        start
+        for start in range(len(ids) - len(pieces) + 1)
+        if words(term) and ids[start:][: len(pieces)] == pieces
+    ]
+    return [reading.query[start + i] for start in places for i in range(len(pieces))]
+
+
+class _ByK:
+    """Values of several groups by k, with the query each comes from."""
+
+    def __init__(self) -> None:
+        self.rows: defaultdict[int, list[tuple[str, dict[str, float]]]] = defaultdict(list)
+
+    def add(self, pair: MinimalPair, values: Mapping[str, float]) -> None:
+        self.rows[pair.k or 1].append((pair.qid or pair.id, dict(values)))
+
+    def to_json(self, fits: bool = False) -> dict[str, Any]:
+        """For each group its points over k, each with interval and n, and the curves that describe them."""
+        import numpy as np
+
+        ks = sorted(self.rows)
+        names = list(self.rows[ks[0]][0][1]) if ks else []
+        told: dict[str, Any] = {name: {"points": []} for name in names}
+        for k in ks:
+            table = np.array([[values[name] for name in names] for _, values in self.rows[k]])
+            intervals = clustered_intervals(table, [query for query, _ in self.rows[k]])
+            for i, name in enumerate(names):
+                told[name]["points"].append(
+                    {
+                        "k": k, "mean": float(table[:, i].mean()), "low": finite(intervals[i].low),
+                        "high": finite(intervals[i].high), "n": len(table),
+                    }
+                )  # fmt: skip
+        if fits and len(ks) > 2:
+            for one in told.values():
+                found = fit_curves(ks, [point["mean"] for point in one["points"]])
+                one["fits"] = [{key: finite(v) if key != "curve" else v for key, v in fit._asdict().items()}
+                               for fit in found]  # fmt: skip
+        return told

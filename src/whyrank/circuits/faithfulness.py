@@ -1,0 +1,134 @@
+"""Is the circuit enough, and is it needed? Heads are ablated in both runs of each pair, the gap measured again.
+
+    kept(A) = sum over pairs (pert - base with heads A ablated) / sum over pairs (pert - base)
+
+`faithfulness`: everything but the circuit is ablated; what is kept should be much. `completeness`: the circuit
+itself is; what is kept should be little. Both beside random sets of heads of the same size. Ablation: zero, the
+mean over a reference set by token category, or values of another pair (resample).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whyrank.axioms.pair import MinimalPair
+from whyrank.circuits.head import Head, all_heads, together
+from whyrank.circuits.search import Watch, quietly
+from whyrank.evaluation.bootstrap import DRAWS, cluster_weights
+from whyrank.interventions.ablation import KINDS, Ablation
+from whyrank.interventions.plan import SitePlan
+from whyrank.interventions.statistics import clusters, finite
+from whyrank.interventions.sweep import sweep
+from whyrank.rankers.neural import NeuralRanker
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+#: Random circuits that the circuit is compared with.
+RANDOM_CIRCUITS = 10
+
+
+def faithfulness(
+    ranker: NeuralRanker,
+    heads: Sequence[Head],
+    pairs: Sequence[MinimalPair],
+    *,
+    kinds: Sequence[str] = KINDS,
+    randoms: int = RANDOM_CIRCUITS,
+    seed: int = 0,
+    shards: Path | None = None,
+    watch: Watch | None = None,
+) -> dict[str, Any]:
+    """What of the gap is kept, by kind of ablation: without the rest, without the circuit, and for random ones."""
+    every = all_heads(ranker.encoder)
+    sets = {"circuit": sorted(heads), **_random_circuits(every, len(heads), randoms, seed)}
+    plans: dict[str, list[Head]] = {}
+    for name, members in sets.items():
+        plans[f"only {name}"] = [head for head in every if head not in set(members)]
+        plans[f"without {name}"] = members
+    plan = SitePlan(tuple(together(one) for one in plans.values()))
+    names = {str(together(one)): name for name, one in plans.items()}
+    return {
+        "heads": len(heads),
+        "of": len(every),
+        "pairs": len(pairs),
+        "kinds": {
+            kind: _measured(ranker, pairs, plan, names, kind, seed, shards, watch or quietly) for kind in kinds
+        },
+    }
+
+
+def _random_circuits(every: Sequence[Head], size: int, count: int, seed: int) -> dict[str, list[Head]]:
+    draw = random.Random(f"{seed} random circuits")
+    return {f"random {i + 1}": sorted(draw.sample(list(every), size)) for i in range(count)}
+
+
+def _measured(
+    ranker: NeuralRanker,
+    pairs: Sequence[MinimalPair],
+    plan: SitePlan,
+    names: Mapping[str, str],
+    kind: str,
+    seed: int,
+    shards: Path | None,
+    watch: Watch,
+) -> dict[str, Any]:
+    """For each set: the mean scores of both sides, and the share of the gap that is kept."""
+    frames = {}
+    for direction in ("denoise", "noise"):
+        ablation = Ablation(kind, direction, seed).with_reference(pairs)
+        folder = None if shards is None else shards / f"{kind}-{direction}"
+        with watch(
+            f"ablating ({kind}, {'baseline' if direction == 'denoise' else 'perturbed'})", len(pairs)
+        ) as tell:
+            frames[direction] = sweep(ranker, pairs, plan, ablation, shards=folder, progress=tell).frame
+    both = frames["denoise"].merge(frames["noise"], on=["pair", "site"], suffixes=("", "_noise"))
+    assert len(both) == len(frames["denoise"]) == len(frames["noise"])
+    told = {names[str(site)]: _kept(rows, seed) for site, rows in both.groupby("site", sort=False)}
+    randoms = {way: [told.pop(name)["kept"] for name in list(told) if name.startswith(f"{way} random")]
+               for way in ("only", "without")}  # fmt: skip
+    first = both[both["site"] == both["site"].iloc[0]]
+    return {
+        "intact": {"base": float(first["base"].mean()), "perturbed": float(first["perturbed"].mean())},
+        **told,
+        "random": {way: _spread(values) for way, values in randoms.items()},
+    }
+
+
+def _kept(rows: pd.DataFrame, seed: int) -> dict[str, Any]:
+    import numpy as np
+    import pandas as pd
+
+    gap = (rows["perturbed"] - rows["base"]).to_numpy(dtype=float)
+    left = (rows["patched_noise"] - rows["patched"]).to_numpy(dtype=float)
+    number, queries = pd.factorize(clusters(rows))
+    sums = np.stack([np.bincount(number, weights=one, minlength=len(queries)) for one in (left, gap)])
+    interval: tuple[float, float] = (np.nan, np.nan)
+    if len(queries) > 1:
+        drawn = sums @ cluster_weights(len(queries), DRAWS, seed).T
+        interval = tuple(np.quantile(drawn[0] / drawn[1], [0.025, 0.975]))
+    return {
+        "kept": finite(float(left.sum() / gap.sum())),
+        "low": finite(float(interval[0])),
+        "high": finite(float(interval[1])),
+        "base": float(rows["patched"].mean()),
+        "perturbed": float(rows["patched_noise"].mean()),
+        "n": len(rows),
+    }
+
+
+def _spread(values: Sequence[float]) -> dict[str, Any]:
+    """Over the random circuits."""
+    import numpy as np
+
+    found: np.ndarray = np.array(values, dtype=float)
+    if not len(found):
+        return {"circuits": 0}
+    return {
+        "circuits": len(found), "mean": float(found.mean()), "least": float(found.min()),
+        "most": float(found.max()),
+    }  # fmt: skip

@@ -1,0 +1,190 @@
+"""Backward search: from the logits down to the embeddings, by path patching.
+
+Step 0 asks which heads reach the logits directly. Those that pass the threshold are the first receivers:
+which heads reach the logits through their values, queries, keys? Heads found there that are new are the next
+receivers, and so on, until no new head passes. The receivers of a step are patched together, as in the paper; the
+embeddings send in every step but the first (with all heads frozen they cannot reach the CLS row).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whyrank.axioms.pair import MinimalPair
+from whyrank.circuits.circuit import EMBED, LOGITS, Circuit, Edge, Step
+from whyrank.circuits.head import Head, all_heads, together
+from whyrank.circuits.shares import Shares
+from whyrank.circuits.threshold import LEFT, Threshold
+from whyrank.encoders.site import Site, SiteSet
+from whyrank.errors import UserError
+from whyrank.interventions.intervention import Intervention
+from whyrank.interventions.path import PathPatching
+from whyrank.interventions.plan import SitePlan
+from whyrank.interventions.several_paths import SeveralPaths
+from whyrank.interventions.statistics import compare_maps
+from whyrank.interventions.sweep import sweep
+from whyrank.rankers.neural import NeuralRanker
+from whyrank.rankers.ranker import Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PARTS = ("v", "q", "k")
+#: Steps (each for v, q and k) after which the search ends in any case.
+MOST_STEPS = 6
+Sets = Mapping[str, Sequence[MinimalPair]]
+#: A part of the work: its name and how many pairs it has; gives what is told of each pair done.
+Watch = Callable[[str, int], AbstractContextManager[Progress]]
+
+
+@dataclass(frozen=True)
+class Search:
+    """How the search is done: pairs in all to the logits and to every other set of receivers."""
+
+    threshold: Threshold = field(default_factory=Threshold)
+    pairs_to_logits: int = 500
+    pairs_to_heads: int = 100
+    most_steps: int = MOST_STEPS
+    freeze_mlp: bool = False
+    seed: int = 0
+
+
+def backward_search(
+    ranker: NeuralRanker,
+    sets: Sets,
+    how: Search | None = None,
+    *,
+    shards: Path | None = None,
+    watch: Watch | None = None,
+) -> Circuit:
+    """The circuit that several sets of aligned pairs (terms, synonyms) find together; roles are not yet told."""
+    return _Walk(ranker, sets, how or Search(), shards, watch or quietly).run()
+
+
+def sample(sets: Sets, count: int, seed: int) -> dict[str, list[MinimalPair]]:
+    """About `count` pairs in all, as many of each set, drawn once and for all by the seed."""
+    each = -(-count // len(sets))
+    return {
+        name: random.Random(f"{seed} {name}").sample(list(pairs), min(each, len(pairs)))
+        for name, pairs in sets.items()
+    }
+
+
+class _Walk:
+    """The search while it goes on."""
+
+    def __init__(self, ranker: NeuralRanker, sets: Sets, how: Search, shards: Path | None, watch: Watch) -> None:
+        self.ranker, self.how, self.shards, self.watch = ranker, how, shards, watch
+        _check_sets(sets)
+        self.to_logits = sample(sets, how.pairs_to_logits, how.seed)
+        self.to_heads = sample(sets, how.pairs_to_heads, how.seed)
+        self.steps: list[Step] = []
+
+    def run(self) -> Circuit:
+        (first,) = self._step(0, [])
+        frontier = self._new(first, set())
+        seen = set(frontier)
+        for number in range(1, self.how.most_steps + 1):
+            if not frontier:
+                break
+            found = self._step(number, frontier)
+            frontier = sorted({head for step in found for head in self._new(step, seen)})
+            seen |= set(frontier)
+        ended = f"after {self.how.most_steps} steps, as asked" if frontier else "no new head passes the threshold"
+        return Circuit(self.ranker.name, tuple(self.steps), {}, ended)
+
+    def _step(self, number: int, receivers: Sequence[Head]) -> list[Step]:
+        """All senders to the logits, or to the values, queries and keys of the receivers, each apart."""
+        groups = {str(together(receivers, part)): part for part in PARTS} if receivers else {LOGITS: None}
+        path: PathPatching | SeveralPaths = PathPatching(freeze_mlp=self.how.freeze_mlp)
+        if receivers:
+            each = tuple(together(receivers, part) for part in PARTS)
+            path = SeveralPaths(each, freeze_mlp=self.how.freeze_mlp)
+        senders = [SiteSet((head.site(),)) for head in all_heads(self.ranker.encoder)]
+        senders = [one for one in senders if path.reached_from(one)]
+        if receivers:
+            senders.append(SiteSet((Site(EMBED),)))
+        sets = self.to_heads if receivers else self.to_logits
+        frame = self._swept(number, sets, SitePlan(tuple(senders)), path)
+        names = tuple(str(head) for head in receivers) or (LOGITS,)
+        for receiver, part in groups.items():
+            frames = split_by_set(frame[frame["receiver"] == receiver], sets)
+            shares = Shares.of(frames, seed=self.how.seed)
+            between = self._between_sets(frames)
+            self.steps.append(_told(number, names, part, shares, self.how.threshold, between))
+        return self.steps[-len(groups) :]
+
+    def _swept(self, number: int, sets: Sets, plan: SitePlan, path: Intervention) -> pd.DataFrame:
+        every = [pair for pairs in sets.values() for pair in pairs]
+        folder = None if self.shards is None else self.shards / str(number)
+        told = "heads to the logits" if number == 0 else f"step {number}: heads to v, q, k"
+        with self.watch(told, len(every)) as advance:
+            return sweep(self.ranker, every, plan, path, shards=folder, progress=advance).frame
+
+    def _between_sets(self, frames: Mapping[str, pd.DataFrame]) -> dict[str, object] | None:
+        """How alike the first two sets' maps are."""
+        if len(frames) < 2:
+            return None
+        first, second = list(frames)[:2]
+        correlation, _ = compare_maps(frames[first], frames[second], seed=self.how.seed)
+        return {"of": first, "with": second, **correlation.to_json()}
+
+    def _new(self, step: Step, seen: set[Head]) -> list[Head]:
+        return sorted({Head.parse(e.sender) for e in step.kept() if e.sender != EMBED} - seen)
+
+
+def split_by_set(frame: pd.DataFrame, sets: Sets) -> dict[str, pd.DataFrame]:
+    """The rows of each set's pairs."""
+    return {name: frame[frame["pair"].isin([pair.id for pair in pairs])] for name, pairs in sets.items()}
+
+
+def _told(
+    number: int,
+    receivers: tuple[str, ...],
+    part: str | None,
+    shares: Shares,
+    threshold: Threshold,
+    between: dict[str, object] | None,
+) -> Step:
+    words, support = threshold.decisions(shares.together, shares.drawn)
+    low, high = shares.intervals()
+    names = [site.removesuffix(".z") for site in shares.sites]
+    edges = [
+        Edge(
+            names[i], receivers, part, float(shares.together[i]), float(low[i]), float(high[i]), float(support[i]),
+            words[i], {name: float(values[i]) for name, values in shares.by_set.items()},
+        )
+        for i in range(len(names))
+        if words[i] != LEFT
+    ]  # fmt: skip
+    return Step(
+        number,
+        receivers,
+        part,
+        float(threshold.cutoff(shares.together)),
+        float(abs(shares.together).max()),
+        shares.pairs,
+        shares.queries,
+        tuple(sorted(edges, key=lambda edge: -abs(edge.share))),
+        {name: float(value) for name, value in zip(names, shares.together, strict=True)},
+        between,
+    )
+
+
+def _check_sets(sets: Sets) -> None:
+    if not sets or not all(sets.values()):
+        raise UserError("no pairs to search with", todo="make TFC1 and STMC1 pairs: whyrank pairs --axiom ...")
+    ids = [pair.id for pairs in sets.values() for pair in pairs]
+    if len(ids) != len(set(ids)):
+        raise UserError("two files have a pair of the same id", todo="give each pair its own id")
+
+
+@contextmanager
+def quietly(name: str, pairs: int) -> Iterator[Progress]:
+    """Work that nobody watches."""
+    yield lambda count: None

@@ -1,0 +1,100 @@
+"""All models of one protocol, each fitted and tested on the same samples: SemanticBM, its parts, its rivals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from whyrank.circuits.head import Head
+from whyrank.circuits.semantic_bm.features import NESTED, PARTS, Columns
+from whyrank.circuits.semantic_bm.protocol import Group, Protocol
+from whyrank.circuits.semantic_bm.regression import Linear
+from whyrank.circuits.semantic_bm.rivals import Rival, Rivals
+
+SEMANTIC_BM = "semantic_bm"
+#: How often other heads are drawn, as many as SemanticBM has.
+DRAWS = 10
+
+
+class Made(NamedTuple):
+    """The columns of a group's samples [rows, p], and what was chosen to make them."""
+
+    columns: np.ndarray
+    told: dict[str, Any]
+
+
+Maker = Callable[[Group], Made]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A model's fits, one a group, and its predictions [n] for all samples, NaN for those of no group."""
+
+    predictions: np.ndarray
+    fits: list[Linear] = field(default_factory=list)
+    told: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """What a protocol's models are made of: the columns, SemanticBM's heads, and the lexical rivals' columns."""
+
+    protocol: Protocol
+    columns: Columns
+    heads: list[Head]
+    lexical: Rivals
+    seed: int = 0
+
+    def groups(self) -> list[Group]:
+        return self.protocol.groups(self.columns.samples.qids, self.columns.samples.lengths, self.seed)
+
+    def of_heads(self, heads: Sequence[Head], parts: Sequence[str] = PARTS) -> Maker:
+        """Columns of these heads: summed over positions, or side by side."""
+        if self.protocol.by_position:
+            return lambda group: Made(self.columns.by_position(group.rows, heads, parts), {})
+        return lambda group: Made(self.columns.shared(heads, parts)[group.rows], {})
+
+    def makers(self) -> dict[str, Maker]:
+        """SemanticBM first, the models inside it, then its rivals."""
+        nested = {name: self.of_heads(self.heads, parts) for name, parts in reversed(NESTED.items())}
+        rivals = {name: self._of_words(make) for name, make in self.lexical.items()}
+        return {**nested, **rivals, "random_features": self._random_columns}
+
+    def fit(self, maker: Maker, groups: Sequence[Group]) -> Fitted:
+        """Each group's regression, learnt on its training part. A single column is put through it, too: Pearson
+        does not change, but for the sign, which is what the training part says."""
+        scores = self.columns.samples.scores
+        fitted = Fitted(np.full(len(scores), np.nan))
+        for group in groups:
+            x, told = maker(group)
+            line = Linear.fit(x[~group.test], scores[group.trained])
+            fitted.predictions[group.rows] = line.predict(x)
+            fitted.fits.append(line)
+            fitted.told.append(told)
+        return fitted
+
+    def _of_words(self, make: Rival) -> Maker:
+        def made(group: Group) -> Made:
+            column, told = make(self.columns.samples.scores, group.trained)
+            return Made(column[group.rows][:, None], told)
+
+        return made
+
+    def _random_columns(self, group: Group) -> Made:
+        """As many columns as SemanticBM has, of nothing."""
+        count = (1 + 2 * len(self.heads)) * (group.length or 1)
+        generator = np.random.default_rng([self.seed, group.length or 0])
+        return Made(generator.normal(size=(len(group.rows), count)), {})
+
+
+def draw_heads(every: Sequence[Head], taken: Sequence[Head], count: int, seed: int) -> list[list[Head]]:
+    """`DRAWS` times so many heads (or all that there are) that are not taken; none where none is left."""
+    free = [head for head in every if head not in set(taken)]
+    generator = np.random.default_rng(seed)
+    if not free:
+        return []
+    picks = [generator.choice(len(free), size=min(count, len(free)), replace=False) for _ in range(DRAWS)]
+    return [sorted(free[i] for i in pick) for pick in picks]

@@ -1,0 +1,147 @@
+"""Samples: the first stage's pairs with the cross-encoder's score and all matching scores, read in shards."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whyrank import __version__
+from whyrank.circuits.semantic_bm.matching import Matched, read_matching
+from whyrank.collections.collection import Collection
+from whyrank.collections.records import Run
+from whyrank.errors import UserError
+from whyrank.rankers.cross_encoder import CrossEncoder
+from whyrank.rankers.ranker import Progress
+from whyrank.store.atomic import whole_file
+
+#: Pairs a shard: what a kill can cost, some seconds; enough to sort by length.
+PAIRS_A_SHARD = 128
+ARRAYS = ("ids", "lengths", "document", "separator", "scores", "cut")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A document that the first stage found for a query."""
+
+    qid: str
+    docno: str
+    query: str
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """n pairs with `scores` [n]; the `lengths` [n] query tokens of each lie end to end, T in all.
+
+    `ids` [T]; `document` and `separator` [T, L * H], as in `Matched`, of every head: the model takes the columns
+    of its heads, controls take others.
+    """
+
+    pairs: list[Candidate]
+    scores: np.ndarray
+    lengths: np.ndarray
+    ids: np.ndarray
+    document: np.ndarray
+    separator: np.ndarray
+    cut: int
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Where the tokens of each pair begin."""
+        return np.concatenate([[0], np.cumsum(self.lengths)[:-1]]).astype(int)
+
+    @cached_property
+    def qids(self) -> np.ndarray:
+        return np.array([pair.qid for pair in self.pairs])
+
+    def matching(self, sep: bool) -> np.ndarray:
+        """MS [T, L * H], with what goes to the final [SEP] (as the authors' code has it) or without."""
+        return self.document + self.separator if sep else self.document
+
+
+def candidates(collection: Collection, stage: Run, depth: int) -> list[Candidate]:
+    """The first `depth` documents of each query, with their texts."""
+    unknown = [qid for qid in stage if qid not in collection.queries]
+    if unknown:
+        raise UserError(
+            f"the run has {len(unknown)} queries that the collection lacks, such as {unknown[0]!r}",
+            where=collection.name,
+            todo="give the run that belongs to this collection",
+        )
+    rows = [row for found in stage.values() for row in found[:depth]]
+    texts = collection.texts(dict.fromkeys(row.docno for row in rows))
+    return [Candidate(row.qid, row.docno, collection.queries[row.qid], texts[row.docno]) for row in rows]
+
+
+def read_samples(
+    ranker: CrossEncoder,
+    pairs: Sequence[Candidate],
+    shards: Path | None = None,
+    progress: Progress | None = None,
+) -> Samples:
+    """One pass over all pairs; with `shards`, a folder for this work, what a kill left is taken up again."""
+    fingerprint, parts = ranker.fingerprint() if shards else "", []
+    for number, start in enumerate(range(0, len(pairs), PAIRS_A_SHARD)):
+        some = [(pair.query, pair.text) for pair in pairs[start : start + PAIRS_A_SHARD]]
+        key = hashlib.sha256(json.dumps([__version__, fingerprint, some]).encode()).hexdigest()
+        path = shards / f"{number:05d}.npz" if shards else None
+        kept = _kept(path, key)
+        if kept is None:
+            kept = _stacked(read_matching(ranker, some, scored=True, progress=progress))
+            _keep(path, key, kept)
+        elif progress:
+            progress(len(some))
+        parts.append(kept)
+    return _joined(pairs, parts)
+
+
+def _joined(pairs: Sequence[Candidate], parts: Sequence[dict[str, np.ndarray]]) -> Samples:
+    found = {name: np.concatenate([part[name] for part in parts]) for name in ARRAYS}
+    empty = np.flatnonzero(found["lengths"] == 0)
+    if len(empty):
+        raise UserError(f"the query {pairs[empty[0]].qid!r} has no token", todo="leave it out of the run")
+    return Samples(
+        list(pairs), found["scores"], found["lengths"], found["ids"], found["document"], found["separator"],
+        int(found["cut"].sum()),
+    )  # fmt: skip
+
+
+def _stacked(some: Iterable[Matched]) -> dict[str, np.ndarray]:
+    rows = list(some)
+    return {
+        "ids": np.concatenate([one.ids for one in rows]).astype(np.int64),
+        "lengths": np.array([len(one.ids) for one in rows]),
+        "document": np.concatenate([one.document for one in rows]),
+        "separator": np.concatenate([one.separator for one in rows]),
+        "scores": np.array([one.score for one in rows]),
+        "cut": np.array([one.cut for one in rows]),
+    }
+
+
+def _kept(path: Path | None, key: str) -> dict[str, np.ndarray] | None:
+    """What a shard holds, if it is there, whole, and of this content."""
+    if path is None or not path.exists():
+        return None
+    try:
+        with np.load(path) as kept:
+            return {name: kept[name] for name in ARRAYS} if str(kept["key"]) == key else None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def _keep(path: Path | None, key: str, arrays: dict[str, np.ndarray]) -> None:
+    if path is not None:
+        everything: dict[str, Any] = {**arrays, "key": np.array(key)}
+        with whole_file(path) as partial, partial.open("wb") as file:
+            np.savez(file, **everything)

@@ -1,0 +1,153 @@
+"""`whyrank circuit`: which heads make the score, and what each is for."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from whyrank.cli import options
+from whyrank.cli.console import command, console, progress_bar, say, suggest
+
+if TYPE_CHECKING:
+    from whyrank.axioms.pair import MinimalPair
+    from whyrank.collections.idf import TokenIdf
+    from whyrank.rankers.cross_encoder import CrossEncoder
+    from whyrank.rankers.ranker import Progress
+
+DEFAULT_THRESHOLD = "relative=0.3,share=0.01"
+
+
+def circuit(
+    ranker: Annotated[str, typer.Option(help="A cross-encoder: a folder, hub id or short name.")],
+    pairs: Annotated[
+        list[Path],
+        typer.Option(help="Pairs files: TFC1 and STMC1 to search with; TFC2 and LNC1 to test counting, length."),
+    ],
+    out: options.RunFolderPath,
+    threshold: Annotated[
+        str, typer.Option(help="Least |share of the gap|: relative (to the largest), quantile, share; all hold.")
+    ] = DEFAULT_THRESHOLD,
+    decide: Annotated[
+        str, typer.Option(help="interval: must leave out 0; sure: above the cut-off in 97.5% of draws; point.")
+    ] = "interval",
+    to_logits: Annotated[int, typer.Option(min=2, help="Pairs in all, heads to the logits.")] = 500,
+    to_heads: Annotated[int, typer.Option(min=2, help="Pairs in all, heads to other heads, and ablations.")] = 100,
+    steps: Annotated[int, typer.Option(min=1, help="Steps down from the logits, at most.")] = 6,
+    freeze_mlp: Annotated[bool, typer.Option("--freeze-mlp", help="Hold MLPs, too, in the search.")] = False,
+    idf: Annotated[
+        str | None, typer.Option(help="collection, wordfreq or a file; default: counted in the pairs' documents.")
+    ] = None,
+    collection: Annotated[str | None, typer.Option(help="The collection that IDF is counted in.")] = None,
+    randoms: Annotated[int, typer.Option(min=0, help="Random circuits to compare with.")] = 10,
+    skip: Annotated[bool, typer.Option("--skip", help="Leave out pairs that this ranker cannot align.")] = False,
+    max_length: Annotated[
+        int | None, typer.Option(min=8, help="Read at most so many tokens: shorter texts, faster.")
+    ] = None,
+    seed: options.Seed = 0,
+) -> None:
+    """Search a cross-encoder's circuit back from its logits, test what each head does, and draw it."""
+    say(f"searching the circuit of {ranker} with {', '.join(path.name for path in pairs)}")
+    from whyrank.circuits.api import CircuitRequest, Sizes, find_circuit
+    from whyrank.circuits.circuit import FILE
+    from whyrank.circuits.reading import cross_encoder
+    from whyrank.circuits.search import Search
+    from whyrank.circuits.threshold import Threshold
+    from whyrank.rankers.load import load
+    from whyrank.rankers.shards import forget_shards
+    from whyrank.reports.circuit import write_circuit
+    from whyrank.reports.manifest import RunFolder
+    from whyrank.store.packages import sha256
+    from whyrank.store.stages import Stages
+
+    search = Search(Threshold.parse(threshold, decide), to_logits, to_heads, steps, freeze_mlp, seed)
+    sizes = Sizes(readings=2 * to_heads, senders=to_heads, ablations=to_heads, randoms=randoms)
+    request = CircuitRequest(search, sizes, seed=seed)
+    settings: dict[str, Any] = {"max_length": max_length} if max_length else {}
+    opened = cross_encoder(load(ranker, **settings))
+    say(f"{opened.name}: {opened.source}; {opened.encoder}")
+    sets = sets_of(opened, pairs, skip)
+    rarity = rarity_of(opened, sets, idf, collection)
+    inputs: dict[str, Any] = {
+        "ranker": [opened.name, opened.fingerprint()], "pairs": [sha256(path) for path in pairs],
+        "request": repr(request), "idf": [rarity.source, rarity.fingerprint()], "skip": skip,
+    }  # fmt: skip
+    folder = RunFolder.claim(out, "circuit", inputs)
+
+    def watch(name: str, count: int) -> AbstractContextManager[Progress]:
+        folder.begin()
+        return progress_bar(name, count, "pairs")
+
+    kept = out / f".stages-{folder.key}"
+    found = find_circuit(opened, sets, rarity, request, stages=Stages(kept), watch=watch)
+    manifest = folder.record(pairs={name: len(some) for name, some in sets.items()})
+    paths = write_circuit(found, out, manifest)
+    folder.save(manifest)
+    forget_shards(kept)
+    show(found)
+    say(f"wrote {', '.join(path.name for path in paths)} to {out}")
+    suggest(
+        f"open {out / 'report.html'} in a browser",
+        command(
+            "semantic-bm", "--ranker", ranker, "--collection", collection or "C", "--circuit", out, "-o", "RUN"
+        ),
+    )
+    assert (out / FILE).exists()
+
+
+def sets_of(ranker: CrossEncoder, paths: list[Path], skip: bool) -> dict[str, list[MinimalPair]]:
+    """The pairs of each file, by axiom (or the file's name); those to be patched must align."""
+    from whyrank.axioms.pair import read_pairs
+    from whyrank.errors import UserError
+    from whyrank.interventions.api import aligned_pairs
+
+    found: dict[str, list[MinimalPair]] = {}
+    for path in paths:
+        if not path.is_file():
+            raise UserError("no such file", where=path, todo="make one: whyrank pairs --axiom TFC1 ...")
+        some = read_pairs(path)
+        if some[0].aligned:
+            some, dropped = aligned_pairs(ranker, path, "document", skip=skip)
+            for reason, count in dropped.items():
+                say(f"left out of {path.name}: {count} pairs ({reason})")
+        for pair in some:
+            found.setdefault(pair.axiom or path.stem, []).append(pair)
+    return found
+
+
+def rarity_of(
+    ranker: CrossEncoder, sets: dict[str, list[MinimalPair]], idf: str | None, collection: str | None
+) -> TokenIdf:
+    """IDF as asked for, or counted in the baselines of the pairs."""
+    from whyrank.collections.catalogue import open_collection
+    from whyrank.collections.idf import TokenIdf, token_idf
+
+    tokenizer = ranker.pieces.tokenizer
+    if idf or collection:
+        return token_idf(tokenizer, idf or "collection", open_collection(collection) if collection else None)
+    texts = sorted({pair.baseline for some in sets.values() for pair in some})
+    return TokenIdf.counted(tokenizer, texts, f"the {len(texts)} documents of the pairs")
+
+
+def show(found: dict[str, Any]) -> None:
+    """The roles, on stdout."""
+    from rich.table import Table
+
+    table = Table(title=f"the circuit of {found['ranker']}: {len(found['heads'])} heads", title_justify="left")
+    for name in ("role", "heads", "mean r", "95% interval", "all other heads"):
+        table.add_column(name)
+    for role, heads in found["roles"].items():
+        told = found["tests"]["roles"].get(role)
+        row = [role, " ".join(head.replace("L", "").replace("H", "") for head in heads) or "–"]
+        if told and told["role"]:
+            mine = told["role"]
+            row += [f"{mine['r']:+.3f}", f"{mine['low']:+.3f} to {mine['high']:+.3f}"]
+            row.append(f"{told['others']['r']:+.3f}")
+        table.add_row(*row)
+    console().print(table)
+    for name, one in found["faithfulness"].items():
+        for kind, told in one["kinds"].items():
+            alone, without = told["only circuit"]["kept"], told["without circuit"]["kept"]
+            say(f"{name}, {kind} ablation: the circuit alone keeps {alone:.0%} of the gap, the rest {without:.0%}")
