@@ -43,8 +43,11 @@ class Step:
     pairs: dict[str, int]
     queries: int
     edges: tuple[Edge, ...]
-    #: Every sender's share, for the map.
+    #: Every sender's share, for the map; of those left behind after the first pairs, on these.
     shares: dict[str, float]
+    #: How many senders were followed on all pairs, and on how many pairs they were chosen.
+    followed: int
+    chosen_on: int
     #: Correlation between the maps of the first two sets, where there are two.
     between_sets: dict[str, Any] | None = None
 

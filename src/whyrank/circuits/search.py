@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from whyrank.axioms.pair import MinimalPair
 from whyrank.circuits.circuit import EMBED, LOGITS, Circuit, Edge, Step
 from whyrank.circuits.head import Head, all_heads, together
@@ -44,12 +46,18 @@ Watch = Callable[[str, int], AbstractContextManager[Progress]]
 
 @dataclass(frozen=True)
 class Search:
-    """How the search is done: pairs in all to the logits and to every other set of receivers."""
+    """How the search is done: pairs in all to the logits and to every other set of receivers.
+
+    Patching heads low in the model runs most of it again for every sender, so after the first `race` pairs only
+    the `followed` strongest senders to v, to q and to k are patched on the rest; the others are far below them.
+    """
 
     threshold: Threshold = field(default_factory=Threshold)
     pairs_to_logits: int = 500
     pairs_to_heads: int = 100
     most_steps: int = MOST_STEPS
+    race: int = 24
+    followed: int = 24
     freeze_mlp: bool = False
     seed: int = 0
 
@@ -100,31 +108,87 @@ class _Walk:
 
     def _step(self, number: int, receivers: Sequence[Head]) -> list[Step]:
         """All senders to the logits, or to the values, queries and keys of the receivers, each apart."""
-        groups = {str(together(receivers, part)): part for part in PARTS} if receivers else {LOGITS: None}
-        path: PathPatching | SeveralPaths = PathPatching(freeze_mlp=self.how.freeze_mlp)
-        if receivers:
-            each = tuple(together(receivers, part) for part in PARTS)
-            path = SeveralPaths(each, freeze_mlp=self.how.freeze_mlp)
+        path = self._path(receivers)
         senders = [SiteSet((head.site(),)) for head in all_heads(self.ranker.encoder)]
         senders = [one for one in senders if path.reached_from(one)]
         if receivers:
             senders.append(SiteSet((Site(EMBED),)))
-        sets = self.to_heads if receivers else self.to_logits
-        frame = self._swept(number, sets, SitePlan(tuple(senders)), path)
+        if isinstance(path, SeveralPaths):
+            swept = self._raced(number, senders, path)
+        else:
+            swept = self._swept(number, self.to_logits, senders, path)
+        groups = {str(together(receivers, part)): part for part in PARTS} if receivers else {LOGITS: None}
         names = tuple(str(head) for head in receivers) or (LOGITS,)
         for receiver, part in groups.items():
-            frames = split_by_set(frame[frame["receiver"] == receiver], sets)
-            shares = Shares.of(frames, seed=self.how.seed)
-            between = self._between_sets(frames)
-            self.steps.append(_told(number, names, part, shares, self.how.threshold, between))
+            self.steps.append(self._told(number, names, part, swept.to(receiver)))
         return self.steps[-len(groups) :]
 
-    def _swept(self, number: int, sets: Sets, plan: SitePlan, path: Intervention) -> pd.DataFrame:
+    def _path(self, receivers: Sequence[Head]) -> PathPatching | SeveralPaths:
+        if not receivers:
+            return PathPatching(freeze_mlp=self.how.freeze_mlp)
+        return SeveralPaths(tuple(together(receivers, part) for part in PARTS), freeze_mlp=self.how.freeze_mlp)
+
+    def _raced(self, number: int, senders: Sequence[SiteSet], path: SeveralPaths) -> _Swept:
+        """All senders on the first pairs; the strongest of them, for each part, on the rest."""
+        first = sample(self.to_heads, self.how.race, self.how.seed)
+        rest = {
+            name: [pair for pair in pairs if pair.id not in {one.id for one in first[name]}]
+            for name, pairs in self.to_heads.items()
+        }
+        early = self._swept(number, first, senders, path)
+        if not all(rest.values()):
+            return early if not any(rest.values()) else self._swept(number, self.to_heads, senders, path)
+        strong: set[str] = {EMBED}
+        for receivers in path.receivers:
+            shares = Shares.of(early.to(str(receivers)).frames, draws=1)
+            order = sorted(zip(-abs(shares.together), shares.sites, strict=True))
+            strong |= {site for _, site in order[: self.how.followed]}
+        late = self._swept(number, rest, [one for one in senders if str(one) in strong], path, "followed")
+        return early.then(late)
+
+    def _swept(
+        self, number: int, sets: Sets, senders: Sequence[SiteSet], path: Intervention, name: str = "all"
+    ) -> _Swept:
         every = [pair for pairs in sets.values() for pair in pairs]
-        folder = None if self.shards is None else self.shards / str(number)
-        told = "heads to the logits" if number == 0 else f"step {number}: heads to v, q, k"
+        folder = None if self.shards is None else self.shards / f"{number}-{name}"
+        told = f"{len(senders)} senders to the logits" if number == 0 else f"step {number}: {len(senders)} senders"
         with self.watch(told, len(every)) as advance:
-            return sweep(self.ranker, every, plan, path, shards=folder, progress=advance).frame
+            frame = sweep(
+                self.ranker, every, SitePlan(tuple(senders)), path, shards=folder, progress=advance
+            ).frame
+        return _Swept(split_by_set(frame, sets))
+
+    def _told(self, number: int, receivers: tuple[str, ...], part: str | None, swept: _Swept) -> Step:
+        """The step's edges, decided on the senders that all pairs have."""
+        shares = Shares.of(swept.followed(), seed=self.how.seed)
+        heads = np.array([site != EMBED for site in shares.sites])
+        words, support, cutoff = self.how.threshold.decisions(shares.together, shares.drawn, heads)
+        low, high = shares.intervals()
+        names = [site.removesuffix(".z") for site in shares.sites]
+        edges = [
+            Edge(
+                names[i], receivers, part, float(shares.together[i]), float(low[i]), float(high[i]),
+                float(support[i]), words[i], {name: float(values[i]) for name, values in shares.by_set.items()},
+            )
+            for i in range(len(names))
+            if words[i] != LEFT
+        ]  # fmt: skip
+        every = Shares.of(swept.first(), draws=1)
+        known = {site.removesuffix(".z"): float(v) for site, v in zip(every.sites, every.together, strict=True)}
+        return Step(
+            number,
+            receivers,
+            part,
+            cutoff,
+            float(abs(shares.together[heads]).max(initial=0.0)),
+            shares.pairs,
+            shares.queries,
+            tuple(sorted(edges, key=lambda edge: -abs(edge.share))),
+            known | {name: float(value) for name, value in zip(names, shares.together, strict=True)},
+            len(names),
+            sum(every.pairs.values()),
+            self._between_sets(swept.first()),
+        )
 
     def _between_sets(self, frames: Mapping[str, pd.DataFrame]) -> dict[str, object] | None:
         """How alike the first two sets' maps are."""
@@ -138,42 +202,44 @@ class _Walk:
         return sorted({Head.parse(e.sender) for e in step.kept() if e.sender != EMBED} - seen)
 
 
+@dataclass(frozen=True, eq=False)
+class _Swept:
+    """The rows of each set's pairs; of some pairs, perhaps, only those of the senders that were followed."""
+
+    frames: dict[str, pd.DataFrame]
+    late: dict[str, pd.DataFrame] | None = None
+
+    def to(self, receiver: str) -> _Swept:
+        late = None if self.late is None else _to(self.late, receiver)
+        return _Swept(_to(self.frames, receiver), late)
+
+    def then(self, late: _Swept) -> _Swept:
+        return _Swept(self.frames, late.frames)
+
+    def first(self) -> dict[str, pd.DataFrame]:
+        """The rows of the pairs that have all senders."""
+        return self.frames
+
+    def followed(self) -> dict[str, pd.DataFrame]:
+        """The rows of all pairs, of the senders that all of them have."""
+        import pandas as pd
+
+        if self.late is None:
+            return self.frames
+        found = {}
+        for name, frame in self.frames.items():
+            late = self.late[name]
+            found[name] = pd.concat([frame[frame["site"].isin(set(late["site"]))], late], ignore_index=True)
+        return found
+
+
+def _to(frames: Mapping[str, pd.DataFrame], receiver: str) -> dict[str, pd.DataFrame]:
+    return {name: frame[frame["receiver"] == receiver] for name, frame in frames.items()}
+
+
 def split_by_set(frame: pd.DataFrame, sets: Sets) -> dict[str, pd.DataFrame]:
     """The rows of each set's pairs."""
     return {name: frame[frame["pair"].isin([pair.id for pair in pairs])] for name, pairs in sets.items()}
-
-
-def _told(
-    number: int,
-    receivers: tuple[str, ...],
-    part: str | None,
-    shares: Shares,
-    threshold: Threshold,
-    between: dict[str, object] | None,
-) -> Step:
-    words, support = threshold.decisions(shares.together, shares.drawn)
-    low, high = shares.intervals()
-    names = [site.removesuffix(".z") for site in shares.sites]
-    edges = [
-        Edge(
-            names[i], receivers, part, float(shares.together[i]), float(low[i]), float(high[i]), float(support[i]),
-            words[i], {name: float(values[i]) for name, values in shares.by_set.items()},
-        )
-        for i in range(len(names))
-        if words[i] != LEFT
-    ]  # fmt: skip
-    return Step(
-        number,
-        receivers,
-        part,
-        float(threshold.cutoff(shares.together)),
-        float(abs(shares.together).max()),
-        shares.pairs,
-        shares.queries,
-        tuple(sorted(edges, key=lambda edge: -abs(edge.share))),
-        {name: float(value) for name, value in zip(names, shares.together, strict=True)},
-        between,
-    )
 
 
 def _check_sets(sets: Sets) -> None:

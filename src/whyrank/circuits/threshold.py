@@ -75,15 +75,21 @@ class Threshold:
             found.append(np.full(sizes.shape[:-1], self.share))
         return np.max(found, axis=0)
 
-    def decisions(self, shares: np.ndarray, drawn: np.ndarray) -> tuple[list[str], np.ndarray]:
-        """For each site kept, borderline or left; and the part of the draws in which it is above the cut-off, with
-        the sign that it has on all pairs."""
+    def decisions(
+        self, shares: np.ndarray, drawn: np.ndarray, heads: np.ndarray
+    ) -> tuple[list[str], np.ndarray, float]:
+        """For each site kept, borderline or left; the part of the draws in which it is above the cut-off, with the
+        sign that it has on all pairs; and the cut-off, which is taken from the sites marked as `heads` only (the
+        embeddings send nearly everything)."""
         import numpy as np
 
-        above = (np.abs(np.nan_to_num(shares)) >= self.cutoff(shares)) & (shares != 0)
+        if not heads.any():
+            heads = np.ones(len(shares), dtype=bool)
+        cutoff = float(self.cutoff(shares[heads]))
+        above = (np.abs(np.nan_to_num(shares)) >= cutoff) & (shares != 0)
         same = np.sign(drawn) == np.sign(shares)
-        support = ((np.abs(np.nan_to_num(drawn)) >= self.cutoff(drawn)[:, None]) & same).mean(axis=0)
+        support = ((np.abs(np.nan_to_num(drawn)) >= self.cutoff(drawn[:, heads])[:, None]) & same).mean(axis=0)
         agreeing = {"point": np.ones(len(shares)), "interval": same.mean(axis=0), "sure": support}[self.decide]
         sure = above & (agreeing >= SURE)
         words = np.where(sure, KEPT, np.where(above, BORDERLINE, LEFT))
-        return [str(word) for word in words], support
+        return [str(word) for word in words], support, cutoff

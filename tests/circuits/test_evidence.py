@@ -1,0 +1,226 @@
+"""What is measured of a circuit once its heads are known, each by hand or by another library."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import pearsonr
+
+from tests.checkpoints import save
+from tests.circuits.test_search import pairs
+from whyrank.axioms.pair import MinimalPair
+from whyrank.axioms.realise import realise_for_patching
+from whyrank.circuits.attention_tests import AttentionTests, Text
+from whyrank.circuits.circuit import Circuit, Edge, Step
+from whyrank.circuits.counting import count_not_flag, length, saturation, term_rows
+from whyrank.circuits.faithfulness import faithfulness
+from whyrank.circuits.head import Head, all_heads
+from whyrank.circuits.independence import idf_against_matching, matching_to_scoring
+from whyrank.circuits.reading import Reading
+from whyrank.circuits.roles import assign_roles, roles_json
+from whyrank.circuits.senders import block_senders
+from whyrank.interventions.api import patch
+from whyrank.rankers.load import load
+from whyrank.text.tokens import Tokens
+
+TEXTS = [
+    Text("q1", "red cat", "the dog sat on a mat"),
+    Text("q1", "red cat", "people live in berlin"),
+    Text("q2", "how many people", "the cat runs fast"),
+    Text("q3", "blue tree house", "a red tree"),
+]
+
+
+@pytest.fixture(scope="module")
+def ranker(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ce")
+    return load(str(save(folder, head="AutoModelForSequenceClassification")), kind="cross-encoder")
+
+
+@pytest.fixture
+def idf(ranker):
+    values = np.random.default_rng(0).uniform(1, 9, 97)
+    values[ranker.pieces.tokenizer.token_to_id("cat")] = np.nan
+    return values
+
+
+def test_r_of_every_head_by_loops_and_scipy(ranker, idf):
+    tests = AttentionTests.on(ranker, TEXTS, idf)
+    found = tests.correlations()["pooled"]
+    rows = ranker.encoder.word_embeddings.detach()
+    for number, (layer, head) in enumerate(all_heads(ranker.encoder)):
+        scoring, contexts, matching = [], [], []
+        for one in TEXTS:
+            reading = Reading.of(ranker, one.query, one.text)
+            pattern, ids = reading.attention[layer, head].numpy(), reading.tokens.ids
+            for j in reading.query:
+                if not np.isnan(idf[ids[j]]):
+                    others = [pattern[i, j] for i in reading.query if i != j]
+                    scoring.append((idf[ids[j]], pattern[0, j]))
+                    contexts.append((idf[ids[j]], sum(others) / len(others)))
+                for k in reading.document:
+                    cosine = torch.cosine_similarity(rows[ids[j]], rows[ids[k]], dim=0)
+                    matching.append((float(cosine), pattern[j, k]))
+        for name, points in (("scoring", scoring), ("contextualization", contexts), ("matching", matching)):
+            told = found[name][number]
+            assert told.r == pytest.approx(pearsonr(*zip(*points, strict=True)).statistic, abs=1e-5)
+            assert told.n == len(points) and told.clusters == 3
+
+
+def test_r_within_texts_is_blind_to_differences_between_them(ranker, idf):
+    tests = AttentionTests(ranker, idf)
+    heads = len(all_heads(ranker.encoder))
+    for cluster, (x, y) in enumerate([([0, 1, 2], [5, 6, 7]), ([10, 11, 12], [3, 2, 1])]):
+        tests._add("scoring", str(cluster), np.array(x, float), np.tile(np.array(y, float), (heads, 1)))
+    assert tests.correlations()["within"]["scoring"][0].r == pytest.approx(0.0, abs=1e-9)
+    assert tests.correlations()["pooled"]["scoring"][0].r < -0.8
+
+
+class FakeEncoder:
+    layers, heads = 2, 3
+
+
+class FakeRanker:
+    encoder = FakeEncoder()
+
+
+def fake_tests(idf):
+    """Head 0.0 matches, 0.1 reads rare query words, 1.2 has CLS read the query, the others are noise."""
+    draw = np.random.default_rng(3)
+    tests = AttentionTests(FakeRanker(), idf)
+    for i in range(40):
+        x = draw.normal(size=8)
+        for name, signal in (("scoring", 5), ("contextualization", 1), ("matching", 0)):
+            y = draw.normal(size=(6, 8))
+            y[signal] += 4 * x
+            tests.pooled[name].add(str(i), x, y)
+            tests.within[name].add(str(i), x - x.mean(), y - y.mean(1, keepdims=True))
+        tests._mass.setdefault(str(i), []).append(np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.6]))
+    return tests
+
+
+def edge(sender, receivers, part):
+    return Edge(sender, receivers, part, 0.5, 0.4, 0.6, 1.0, "kept", {})
+
+
+def fake_circuit():
+    to_logits = Step(0, ("logits",), None, 0.1, 0.5, {}, 9,
+                     (edge("L1.H2", ("logits",), None), edge("L1.H0", ("logits",), None)), {}, 6, 1)  # fmt: skip
+    to_heads = Step(1, ("L1.H2",), "v", 0.1, 0.5, {}, 9,
+                    (edge("L0.H0", ("L1.H2",), "v"), edge("L0.H1", ("L1.H2",), "v"),
+                     edge("embed", ("L1.H2",), "v")), {}, 6, 1)  # fmt: skip
+    return Circuit("fake", (to_logits, to_heads))
+
+
+def test_roles_come_from_the_tests(idf):
+    circuit, tests = fake_circuit(), fake_tests(idf)
+    roles = assign_roles(circuit, tests)
+    assert roles["scoring"] == [Head(1, 2)], "1.0 reaches the logits, but its CLS does not read the query"
+    assert roles["contextualization"] == [Head(0, 1)] and roles["matching"] == [Head(0, 0)]
+    assert roles["other"] == [Head(1, 0)]
+    told = roles_json(Circuit("fake", circuit.steps, roles), tests)
+    assert told["roles"]["matching"]["role"]["r"] > 0.9 > 0.2 > abs(told["roles"]["matching"]["others"]["r"])
+    assert len(told["heads"]) == 6 and told["heads"][0]["role"] == "matching"
+
+
+def test_what_is_kept_is_the_gap_of_the_ablated_runs_over_the_gap(ranker):
+    some, every = pairs("TFC1"), all_heads(ranker.encoder)
+    told = faithfulness(ranker, every[:4], some, kinds=["zero"], randoms=2)["kinds"]["zero"]
+    alone = patch(ranker, some, method="ablation", sites="+".join(f"{h.site()}" for h in every[4:])).frame
+    noisy = patch(ranker, some, method="ablation", direction="noise",
+                  sites="+".join(f"{h.site()}" for h in every[4:])).frame  # fmt: skip
+    gap = (noisy["perturbed"] - noisy["base"]).sum()
+    kept = (noisy["patched"].to_numpy() - alone["patched"].to_numpy()).sum() / gap
+    assert told["only circuit"]["kept"] == pytest.approx(kept, abs=1e-5)
+    assert told["only circuit"]["base"] == pytest.approx(alone["patched"].mean(), abs=1e-6)
+    assert told["random"]["only"]["circuits"] == 2 and told["intact"]["base"] == pytest.approx(
+        alone["base"].mean(), abs=1e-6
+    )
+
+
+def counting_pairs():
+    made = []
+    for k in (1, 2, 3):
+        fillers, terms = ["a"] * 3, ["cat"] * k + ["a"] * (3 - k)
+        base, pert = "the dog sat ", "the dog sat "
+        slot = {"baseline": [], "perturbed": []}
+        for filler, term in zip(fillers, terms, strict=True):
+            slot["baseline"].append((len(base), len(base) + len(filler)))
+            slot["perturbed"].append((len(pert), len(pert) + len(term)))
+            base, pert = base + filler + " ", pert + term + " "
+        made.append(MinimalPair(f"k{k}", "red cat", base, pert, axiom="TFC2", variant="cumulative", k=k, qid="q",
+                                term="cat", slot=slot))  # fmt: skip
+    return made
+
+
+def test_attention_to_occurrences_by_loops(ranker):
+    heads = [Head(0, 1), Head(2, 3)]
+    told = saturation(ranker, heads, counting_pairs())
+    for point, pair in zip(told["injected"]["L2.H3"]["points"], counting_pairs(), strict=True):
+        realised = realise_for_patching(pair, ranker)
+        reading = Reading.of(ranker, *realised.texts.perturbed)
+        (row,) = [i for i in reading.query if reading.tokens.ids[i] == ranker.pieces.tokenizer.token_to_id("cat")]
+        columns = [i for i, name in enumerate(realised.names) if name == "inj"]
+        assert len(columns) == pair.k == point["k"]
+        assert point["mean"] == pytest.approx(
+            float(sum(reading.attention[2, 3, row, i] for i in columns)), abs=1e-6
+        )
+    control = told["other tokens"]["matching heads"]["points"]
+    assert [point["k"] for point in control] == [1, 2, 3]
+
+
+def test_the_terms_place_in_the_query(ranker):
+    tokens = Tokens([1, 9, 10, 2, 9, 2], [0] * 6, ["special", "query", "query", "special", "document", "special"],
+                    [None] * 6, [None] * 6)  # fmt: skip
+    reading = Reading(tokens, torch.zeros(1, 1, 6, 6))
+    assert term_rows(ranker, reading, "cat") == [1] and term_rows(ranker, reading, "tree") == []
+
+
+def test_matching_heads_alone_are_patched_together(ranker):
+    heads = [Head(0, 1), Head(1, 2)]
+    told = count_not_flag(ranker, heads, counting_pairs())
+    expected = patch(ranker, counting_pairs(), sites="0.1+1.2").frame
+    points = told["matching heads"]["points"]
+    assert [point["mean"] for point in points] == pytest.approx(list(expected["effect"]), abs=1e-6)
+    gaps = [point["mean"] for point in told["whole gap"]["points"]]
+    assert gaps == pytest.approx(list(expected["perturbed"] - expected["base"]), abs=1e-6)
+
+
+def test_length_is_told_as_sum_and_mean(ranker):
+    pair = MinimalPair("l", "red cat", "the dog sat", "the dog sat people live in berlin", axiom="LNC1",
+                       aligned=False, prefer="baseline", k=1, qid="q")  # fmt: skip
+    told = length(ranker, [Head(1, 1)], [pair])
+    before, after = (Reading.of(ranker, pair.query, text) for text in (pair.baseline, pair.perturbed))
+    sums = [float(one.block(one.query, one.document)[1, 1].sum(-1).mean()) for one in (before, after)]
+    assert told["sum"]["L1.H1"]["points"][0]["mean"] == pytest.approx(sums[1] - sums[0], abs=1e-6)
+    assert told["mean over tokens"]["L1.H1"]["points"][0]["mean"] == pytest.approx(
+        sums[1] / 7 - sums[0] / 3, abs=1e-6
+    )
+
+
+def test_u0_against_the_summed_matching_score(ranker):
+    u0, heads = np.random.default_rng(1).normal(size=97), [Head(0, 2), Head(1, 3)]
+    points = []
+    for one in TEXTS:
+        reading = Reading.of(ranker, one.query, one.text)
+        for i in reading.query:
+            score = sum(float(reading.attention[h.layer, h.head, i, j]) for h in heads for j in reading.document)
+            points.append((u0[reading.tokens.ids[i]], score))
+    told = idf_against_matching(ranker, heads, TEXTS, u0)
+    assert told["r"] == pytest.approx(pearsonr(*zip(*points, strict=True)).statistic, abs=1e-5)
+    assert told["n"] == len(points) and told["queries"] == 3
+
+
+def test_matching_heads_send_together(ranker):
+    told = matching_to_scoring(ranker, [Head(0, 1), Head(1, 2), Head(2, 0)], [Head(2, 1)], pairs("TFC1"))
+    assert told["senders"] == ["L0.H1", "L1.H2"], "only heads below the scoring heads send"
+    rows = patch(ranker, pairs("TFC1"), method="path", sites="0.1+1.2", to="L2.H1.q").frame
+    assert told["q"]["share"] == pytest.approx(rows["effect"].sum() / (rows["perturbed"] - rows["base"]).sum())
+
+
+def test_blocks_send_into_each_head(ranker):
+    told = block_senders(ranker, [Head(1, 2)], pairs("TFC1"))
+    sites = [one["site"] for one in told["L1.H2"]]
+    assert sites == ["L0.resid", "L0.attn", "L0.mlp", "L1.resid"]
+    rows = patch(ranker, pairs("TFC1"), method="path", sites="L1.resid", to="L1.H2.q,L1.H2.k,L1.H2.v").frame
+    share = rows["effect"].sum() / (rows["perturbed"] - rows["base"]).sum()
+    assert told["L1.H2"][3]["share"] == pytest.approx(share, abs=1e-5)
