@@ -138,7 +138,7 @@ class _Evidence:
     def faithfulness(self, circuit: Circuit) -> dict[str, Any]:
         return {
             name: faithfulness(
-                self.ranker, circuit.heads, some, randoms=self.sizes.randoms, seed=self.request.seed,
+                self.ranker, circuit.heads, some, matching=circuit.role("matching"), randoms=self.sizes.randoms, seed=self.request.seed,
                 shards=self.stages.shards(f"faithfulness-{name}"), watch=self.watch,
             )
             for name, some in sample(self.sets, self.sizes.ablations, self.request.seed).items()

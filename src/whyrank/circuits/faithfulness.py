@@ -37,19 +37,23 @@ def faithfulness(
     heads: Sequence[Head],
     pairs: Sequence[MinimalPair],
     *,
+    matching: Sequence[Head] = (),
     kinds: Sequence[str] = KINDS,
     randoms: int = RANDOM_CIRCUITS,
     seed: int = 0,
     shards: Path | None = None,
     watch: Watch | None = None,
 ) -> dict[str, Any]:
-    """What of the gap is kept, by kind of ablation: without the rest, without the circuit, and for random ones."""
+    """What of the gap is kept, by kind of ablation: without the rest, without the circuit, and for random ones;
+    and without the matching heads alone, as in the paper."""
     every = all_heads(ranker.encoder)
     sets = {"circuit": sorted(heads), **_random_circuits(every, len(heads), randoms, seed)}
     plans: dict[str, list[Head]] = {}
     for name, members in sets.items():
         plans[f"only {name}"] = [head for head in every if head not in set(members)]
         plans[f"without {name}"] = members
+    if matching:
+        plans["without matching"] = sorted(matching)
     plan = SitePlan(tuple(together(one) for one in plans.values()))
     names = {str(together(one)): name for name, one in plans.items()}
     return {

@@ -53,6 +53,10 @@ def patch(
     compare: Annotated[
         Path | None, typer.Option(help="Another run of patch: correlate its map with this.")
     ] = None,
+    n: Annotated[int | None, typer.Option("-n", min=1, help="Only the first n pairs.")] = None,
+    max_length: Annotated[
+        int | None, typer.Option(min=8, help="Read at most so many tokens: shorter texts, faster.")
+    ] = None,
     skip: Annotated[bool, typer.Option("--skip", help="Leave out pairs that this ranker cannot align.")] = False,
     engine: Annotated[str, typer.Option(help="local, or dask://HOST:PORT.")] = "local",
     workers: Annotated[int | None, typer.Option(help="Run in so many processes of this machine.")] = None,
@@ -79,7 +83,7 @@ def patch(
     if not pairs.is_file():
         raise UserError("no such file", where=pairs, todo="make one: whyrank pairs --axiom TFC1 ...")
     other = _other_run(compare) if compare else None
-    opened = neural(ranker)
+    opened = neural(ranker, max_length)
     say(f"{opened.name}: {opened.source}; {opened.encoder}")
     inputs: dict[str, Any] = {
         "ranker": [opened.name, opened.fingerprint()],
@@ -88,6 +92,7 @@ def patch(
         "keep": keep,
         "threshold": threshold,
         "skip": skip,
+        "first": n,
         "compare": sha256(compare / "effects.parquet") if compare else None,
         "reference": sha256(reference) if reference else None,
     }
@@ -98,7 +103,9 @@ def patch(
         folder.begin()  # all is well so far: from here on the folder is this work's
         return progress_bar(name, count, "pairs")
 
-    effects = run(opened, pairs, request, skip=skip, engine=engine, workers=workers, shards=shards, step=step)
+    effects = run(
+        opened, pairs, request, first=n, skip=skip, engine=engine, workers=workers, shards=shards, step=step
+    )
     summary = {
         "ranker": opened.name, "side": side, "ablate": (ablate or "zero") if method == "ablation" else None,
         "freeze_mlp": freeze_mlp, "steps": steps, "dropped": effects.dropped,

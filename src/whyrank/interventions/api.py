@@ -102,6 +102,7 @@ def patch(
     pairs: Sequence[MinimalPair] | Path | str,
     request: Request | None = None,
     *,
+    first: int | None = None,
     skip: bool = False,
     engine: str = "local",
     workers: int | None = None,
@@ -114,14 +115,14 @@ def patch(
         effects = whyrank.patch("ce-minilm-l12", "tfc1.jsonl", method="path", sites="heads", to="logits")
         effects.summary()["sites"]
 
-    Options are the fields of `Request`. Pairs that this ranker cannot align are refused, or left out and counted
-    (`skip`). With `shards`, a folder, work that was stopped goes on where it was.
+    Options are the fields of `Request`; `first` takes only so many pairs. Pairs that this ranker cannot align are
+    refused, or left out and counted (`skip`). With `shards`, a folder, work that was stopped goes on where it was.
     """
     request = replace(request or Request(), **options)
     opened = neural(ranker)
     opened.check_side(request.side)
     request.plan(opened.encoder, request.intervention([]))
-    some, dropped = aligned_pairs(opened, pairs, request.side, skip=skip)
+    some, dropped = aligned_pairs(opened, pairs, request.side, first=first, skip=skip)
     intervention = request.intervention(some)
     plan = request.plan(opened.encoder, intervention)
     step = step or _quietly
@@ -145,13 +146,18 @@ def patch(
 
 
 def aligned_pairs(
-    ranker: NeuralRanker, pairs: Sequence[MinimalPair] | Path | str, side: str, *, skip: bool
+    ranker: NeuralRanker,
+    pairs: Sequence[MinimalPair] | Path | str,
+    side: str,
+    *,
+    first: int | None = None,
+    skip: bool,
 ) -> tuple[list[MinimalPair], dict[str, int]]:
     """The pairs that can be patched in this ranker, and why how many others cannot; refused unless `skip`."""
     path = Path(pairs) if isinstance(pairs, str | Path) else None
     some = read_pairs(pairs) if isinstance(pairs, str | Path) else list(pairs)
     kept, dropped = [], Counter[str]()
-    for pair in some:
+    for pair in some[:first]:
         try:
             realise_for_patching(pair, ranker, side)
         except CannotAlign as reason:
@@ -169,11 +175,12 @@ def aligned_pairs(
     return kept, dict(dropped)
 
 
-def neural(ranker: Ranker | str) -> NeuralRanker:
-    """The ranker, opened; BM25 has nothing inside."""
+def neural(ranker: Ranker | str, max_length: int | None = None) -> NeuralRanker:
+    """The ranker, opened, reading at most so many tokens; BM25 has nothing inside."""
     if ranker == "bm25":
         raise UserError("bm25 cannot be opened", todo="choose a neural ranker, such as ce-minilm-l12")
-    loaded = load(ranker) if isinstance(ranker, str) else ranker
+    settings: dict[str, Any] = {} if max_length is None else {"max_length": max_length}
+    loaded = load(ranker, **settings) if isinstance(ranker, str) else ranker
     if not isinstance(loaded, NeuralRanker):
         raise UserError(f"{loaded.name} cannot be opened", todo="choose a neural ranker, such as ce-minilm-l12")
     return loaded

@@ -6,6 +6,7 @@ import base64
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -15,6 +16,8 @@ from typing import Any
 from whyrank.store.atomic import write_text
 
 Cell = str | float | int | None
+#: What stands between these is what the report says; outside of them is the page.
+BEGIN, END = "<!-- report -->", "<!-- end of report -->"
 
 STYLE = """
 :root { --ink: #1c1e21; --quiet: #5d646b; --ground: #ffffff; --line: #d9dde1; --card: #f5f6f8; --accent: #14608a; }
@@ -26,6 +29,7 @@ STYLE = """
 body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 76rem; color: var(--ink); background: var(--ground);
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; }
 h1 { font-size: 1.6rem; line-height: 1.2; margin: 0 0 .3rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .5rem; }
+h3 { font-size: 1rem; margin: 1.6rem 0 .4rem; }
 p.lead { color: var(--quiet); margin-top: 0; } a { color: var(--accent); }
 nav ol { columns: 2; padding-left: 1.2rem; } figure { margin: 1rem 0; }
 figure svg { width: 100%; max-width: 60rem; height: auto; background: #fff; border: 1px solid var(--line);
@@ -86,6 +90,11 @@ class Report:
         told = f"<figcaption>{escape(caption)}{link}</figcaption>"
         self._parts.append(f'<figure><div class="wide">{drawing}</div>{told}</figure>')
 
+    def include(self, page: Path) -> None:
+        """The parts of another report of ours, its headings one level down."""
+        body = page.read_text(encoding="utf-8").split(BEGIN, 1)[1].split(END, 1)[0]
+        self._parts.append(re.sub(r'<h2 id="[^"]*">(.*?)</h2>', r"<h3>\1</h3>", body))
+
     def html(self, raw: str) -> None:
         """Markup of our own making; whoever calls this has escaped what came from outside."""
         self._parts.append(raw)
@@ -97,7 +106,8 @@ class Report:
             f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
             f'content="width=device-width, initial-scale=1"><title>{escape(self.title)}</title>'
             f"<style>{STYLE}</style></head><body><h1>{escape(self.title)}</h1>"
-            f'<p class="lead">{escape(self.lead)}</p><nav><ol>{contents}</ol></nav><main>{"".join(self._parts)}'
+            f'<p class="lead">{escape(self.lead)}</p><nav><ol>{contents}</ol></nav><main>'
+            f"{BEGIN}{''.join(self._parts)}{END}"
             f"<h2>How this was made</h2><pre>{escape(str(manifest.get('command', '')))}</pre><details><summary>"
             f"Manifest</summary><pre>{escape(json.dumps(manifest, indent=2))}</pre></details></main>"
             "</body></html>\n"

@@ -1,4 +1,4 @@
-"""Long work in stages, each kept as a JSON file as soon as it is done, so that a kill costs one of them at most."""
+"""Long work in stages, each kept as a JSON file as soon as it is done: a kill costs one of them at most."""
 
 from __future__ import annotations
 

@@ -1,0 +1,224 @@
+"""The findings of 'Pathway to Relevance' beside what a study of a cross-encoder found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from whyrank.reports.beside import Beside
+
+SCORING = ("10.1", "10.4", "10.7", "10.10")
+CONTEXTUALIZATION = ("8.10", "9.11")
+MATCHING = ("0.8", "1.7", "2.1", "3.1", "4.9", "5.7", "5.9", "6.3", "6.5", "7.9", "8.0", "8.1", "8.8")
+Results = Mapping[str, dict[str, Any]]
+
+
+def findings(results: Results) -> list[Beside]:
+    """By the name of the stage, whatever stages there are."""
+    found: list[Beside] = []
+    for name, read in READERS.items():
+        if name in results:
+            found += read(results[name])
+    return found
+
+
+def _circuit(told: dict[str, Any]) -> Iterator[Beside]:
+    steps = {(step["number"], step["part"]): step for step in told["steps"]}
+    first, values = steps[0, None], steps.get((1, "v"))
+    n = f"{sum(first['pairs'].values())} pairs"
+    to_logits = [e["sender"] for e in told["edges"] if e["step"] == 0 and e["status"] == "kept"]
+    yield Beside.heads("heads that reach the logits", SCORING, _short(to_logits), n)
+    yield Beside.heads("query contextualization heads", CONTEXTUALIZATION,
+                       _short(told["roles"]["contextualization"]), f"{_pairs(values)} pairs")  # fmt: skip
+    yield Beside.heads("matching heads", MATCHING, _short(told["roles"]["matching"]), f"{_pairs(values)} pairs")
+    for what, paper, step in (("to the logits", 0.99, first), ("to the scoring heads' values", 0.83, values)):
+        between = step and step["between_sets"]
+        if between:
+            ends = between["interval"]
+            yield Beside.number(f"TFC1 against STMC1, {what}: r", paper, between["pearson"], ends["low"],
+                                ends["high"], f"{between['sites']} heads, {_pairs(step)} pairs")  # fmt: skip
+    yield from _attention(told)
+    yield from _independence(told)
+    yield from _ablation(told)
+    yield from _counting(told)
+
+
+def _attention(told: dict[str, Any]) -> Iterator[Beside]:
+    roles, heads = told["tests"]["roles"], {row["head"]: row for row in told["tests"]["heads"]}
+    tokens = next(iter(heads.values()))["pooled"]["scoring"]
+    n = f"{tokens['n']} tokens of {tokens['queries']} queries"
+    if roles["scoring"]["absolute"]:
+        mine = roles["scoring"]["absolute"]
+        yield Beside.number("CLS attention to query tokens against IDF, mean |r| of the scoring heads", 0.67,
+                            mine["r"], mine["low"], mine["high"], n)  # fmt: skip
+    for head in told["roles"]["scoring"]:
+        one = heads[head]["pooled"]["scoring"]
+        reads = "rare terms" if (one["r"] or 0) > 0 else "common terms"
+        yield Beside.holds(
+            f"{_short([head])[0]} reads {reads}", SIGNS.get(_short([head])[0], "–"),
+            f"r = {_with(one)}", n, _sign_agrees(_short([head])[0], one["r"]),
+        )  # fmt: skip
+    for head, paper in (("L8.H10", 0.781), ("L9.H11", 0.829)):
+        if head in heads:
+            one = heads[head]["pooled"]["contextualization"]
+            yield Beside.number(f"{_short([head])[0]}: query-to-query attention against IDF, r", paper, one["r"],
+                                one["low"], one["high"], n)  # fmt: skip
+    for name, paper, key in (("matching heads", 0.5, "role"), ("all other heads", 0.132, "others")):
+        one = roles["matching"][key]
+        if one:
+            yield Beside.number(f"attention to document tokens against cosine, mean r of {name}", paper, one["r"],
+                                one["low"], one["high"], "query x document tokens")  # fmt: skip
+
+
+#: What the paper says the scoring heads read, and the sign of r that follows.
+SIGNS = {"10.1": "rare terms", "10.10": "common terms", "10.4": "mid to rare terms", "10.7": "mid to rare terms"}
+
+
+def _sign_agrees(head: str, r: float | None) -> bool | None:
+    if head not in SIGNS or r is None:
+        return None
+    return (r > 0) == (head != "10.10")
+
+
+def _independence(told: dict[str, Any]) -> Iterator[Beside]:
+    u0, paths = told.get("u0_against_matching"), told.get("matching_to_scoring")
+    if u0:
+        yield Beside.number("U0 against matching score, r", 0.143, u0["r"], u0["low"], u0["high"],
+                            f"{u0['n']} tokens of {u0['queries']} queries")  # fmt: skip
+    if paths and "q" in paths:
+        q, v = paths["q"], paths["v"]
+        small = abs(q["share"]) < 0.1 * abs(v["share"])
+        yield Beside.holds(
+            "matching heads to the scoring heads' queries", "about 0",
+            f"{_share(q)} of the gap; to their values {_share(v)}", f"{q['n']} pairs", small,
+        )  # fmt: skip
+
+
+def _ablation(told: dict[str, Any]) -> Iterator[Beside]:
+    papers = {"TFC1": "5.146 to -4.394", "STMC1": "-1.998 to -4.611"}
+    for name, one in told["faithfulness"].items():
+        zero = one["kinds"].get("zero", {})
+        gone = zero.get("without matching")
+        if gone and name in papers:
+            before, after = zero["intact"]["perturbed"], gone["perturbed"]
+            yield Beside.holds(
+                f"matching heads zeroed, {name}: mean logit", papers[name], f"{before:.3f} to {after:.3f}",
+                f"{gone['n']} pairs", after < before,
+            )  # fmt: skip
+
+
+def _counting(told: dict[str, Any]) -> Iterator[Beside]:
+    if "saturation" in told:
+        points = told["saturation"]["injected"]["matching heads"]["points"]
+        control = told["saturation"]["other tokens"]["matching heads"]["points"]
+        first, last = points[0]["mean"], points[-1]["mean"]
+        half = points[len(points) // 2]["mean"]
+        flattens = last > first and (half - first) > (last - half)
+        change = control[-1]["mean"] / control[0]["mean"] - 1
+        yield Beside.holds(
+            "attention to the term over its occurrences", "rises, then flattens; other tokens level",
+            f"{first:.3f} at k={points[0]['k']}, {half:.3f} at {points[len(points) // 2]['k']}, {last:.3f} at "
+            f"{points[-1]['k']}; other tokens {change:+.0%}",
+            f"{points[0]['n']} documents", flattens,
+        )  # fmt: skip
+        effect = told["count_not_flag"]["matching heads"]["points"]
+        yield Beside.holds(
+            "matching heads alone on TFC2: the score", "grows with the count",
+            f"{effect[0]['mean']:+.3f} at k={effect[0]['k']}, {effect[-1]['mean']:+.3f} at {effect[-1]['k']}",
+            f"{effect[0]['n']} documents", effect[-1]["mean"] > effect[0]["mean"],
+        )  # fmt: skip
+    if "length" in told:
+        total, mean = (told["length"][name]["matching heads"]["points"] for name in ("sum", "mean over tokens"))
+        n = sum(point["n"] for point in total)
+        yield Beside.holds(
+            "attention to the document as sentences are added", "falls (section 4.3); rises (appendix E)",
+            f"sum {_mean(total):+.4f}, mean over tokens {_mean(mean):+.5f}", f"{n} documents", None,
+        )  # fmt: skip
+
+
+def _activation(told: dict[str, Any]) -> Iterator[Beside]:
+    one = told.get("compared")
+    if one:
+        yield Beside.number("TFC1 against STMC1, activation patching: r", 0.96, one["pearson"],
+                            one["interval"]["low"], one["interval"]["high"],
+                            f"{one['sites']} heads, {told['pairs']} pairs")  # fmt: skip
+
+
+def _idf(told: dict[str, Any]) -> Iterator[Beside]:
+    one = told["correlations"][0]
+    yield Beside.number(f"U0 against IDF ({told['idf']}), r", -0.7136, one["r"], one["low"], one["high"],
+                        f"{one['n']} words")  # fmt: skip
+
+
+def _two_tokens(told: dict[str, Any]) -> Iterator[Beside]:
+    def at(control: str, direction: str) -> dict[str, Any]:
+        mine = [one for one in told["curves"] if one["control"] == control and one["direction"] == direction]
+        return max(mine, key=lambda one: one["scale"])
+
+    for direction, paper, sign in (("up", "rises", 1), ("down", "falls", -1)):
+        edit = at("U0", direction)
+        others = sorted({one["control"] for one in told["curves"]} - {"U0"})
+        controls = "; ".join(f"{name} {_value(at(name, direction)['doc1'])}" for name in others)
+        yield Beside.holds(
+            f"score of doc1 when IDF goes {direction} (scale {edit['scale']:g})", paper,
+            f"{_value(edit['doc1'])}; controls: {controls}", f"{told['items']} documents",
+            sign * (edit["doc1"]["value"] or 0) > 0,
+        )  # fmt: skip
+
+
+def _suppress(told: dict[str, Any]) -> Iterator[Beside]:
+    last = told["scales"][-1]
+    n = f"{told['kept']} pairs of {told['words']} words"
+    one = last["success"]
+    yield Beside.number(
+        f"unsafe below safe, scale {last['scale']:g}", 0.804, one["value"], one["low"], one["high"], n
+    )
+    kept = last["cost"]["agreement"]
+    yield Beside.number(f"nDCG against the unedited ranking, scale {last['scale']:g}", 0.9861, kept["value"],
+                        kept["low"], kept["high"], f"{kept['queries']} queries")  # fmt: skip
+
+
+def _semantic_bm(told: dict[str, Any]) -> Iterator[Beside]:
+    names = {"default": "split by query, shared coefficients", "paper": "the paper's protocol"}
+    for protocol in told["protocols"]:
+        for model, paper, label in (("semantic_bm", 0.8157, "SemanticBM"), ("bm25", 0.42, "BM25")):
+            one = next((m["pearson"] for m in protocol["models"] if m["name"] == model), None)
+            if one:
+                yield Beside.number(f"{label} against the cross-encoder, {names[protocol['name']]}: r", paper,
+                                    one["r"], one["low"], one["high"], f"{one['n']} pairs")  # fmt: skip
+
+
+READERS = {
+    "circuit": _circuit, "activation-stmc1": _activation, "idf": _idf, "two-tokens": _two_tokens,
+    "suppress": _suppress, "semantic-bm": _semantic_bm,
+}  # fmt: skip
+
+
+def _short(heads: list[str]) -> list[str]:
+    return [head.replace("L", "").replace("H", "") for head in heads if head.startswith("L")]
+
+
+def _pairs(step: dict[str, Any] | None) -> int:
+    return sum(step["pairs"].values()) if step else 0
+
+
+def _with(told: dict[str, Any]) -> str:
+    if told["r"] is None or told["low"] is None:
+        return "–"
+    return f"{told['r']:.3f} [{told['low']:.3f}, {told['high']:.3f}]"
+
+
+def _share(site: dict[str, Any]) -> str:
+    ends = site["share_interval"]
+    return f"{site['share']:.3f} [{ends['low']:.3f}, {ends['high']:.3f}]" if ends["low"] is not None else "–"
+
+
+def _value(one: dict[str, Any]) -> str:
+    if one["low"] is None:
+        return f"{one['value']:+.2f}"
+    return f"{one['value']:+.2f} [{one['low']:.2f}, {one['high']:.2f}]"
+
+
+def _mean(points: list[dict[str, Any]]) -> float:
+    """Over all documents, whatever their k."""
+    return sum(p["mean"] * p["n"] for p in points) / sum(p["n"] for p in points)

@@ -1,0 +1,65 @@
+"""The report of `whyrank study semantic-circuit`: the paper's findings beside ours, then every stage's own
+report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from whyrank.reports.beside import DIFFERS, beside_table
+from whyrank.reports.html import Report
+from whyrank.reports.semantic_circuit_paper import findings
+from whyrank.store.atomic import write_text
+
+#: The result file of each stage that the findings are read from.
+RESULT_FILES = {
+    "circuit": "circuit.json", "activation-tfc1": "summary.json", "activation-stmc1": "summary.json",
+    "idf": "idf.json", "two-tokens": "edit.json", "suppress": "suppress.json", "semantic-bm": "semantic_bm.json",
+    "finetune": "finetune.json",
+}  # fmt: skip
+#: Name, title, folder and command of a stage.
+Done = tuple[str, str, Path, str]
+WHY = (
+    "Where they differ: the paper's pairs are of MS MARCO passages and 10,000 in number, ours of the collection named "
+    "above, cut to the length in the commands; its threshold is told in more than one way; the ranker's weights here "
+    "may come from a mirror of 8-bit numbers. What of these makes a difference, a run on other pairs can tell."
+)
+
+
+def write_study(
+    out: Path, stages: Sequence[Done], *, about: dict[str, Any], manifest: dict[str, Any]
+) -> list[Path]:
+    """study.json, the findings, and report.html, which holds the reports of all stages."""
+    results = {
+        name: json.loads((folder / RESULT_FILES[name]).read_text(encoding="utf-8"))
+        for name, _, folder, _ in stages
+        if name in RESULT_FILES
+    }
+    rows = findings(results)
+    told = {**about, "findings": [asdict(row) for row in rows]}
+    write_text(out / "study.json", json.dumps(told, indent=2, allow_nan=False) + "\n")
+    report = Report(
+        f"Pathway to Relevance: {about['ranker']} on {about['collection']}",
+        "Every figure and table of the paper, measured here" + (" at quick size" if about["quick"] else "") + ".",
+    )
+    report.heading("The paper and what was measured here")
+    if about["quick"]:
+        report.paragraph("These sizes are for a first look: intervals are wide, and a verdict says little.")
+    beside_table(report, rows, "Agrees: the paper's number lies in our 95% interval, or its statement holds here.")
+    differing = [row for row in rows if row.verdict == DIFFERS]
+    report.paragraph(
+        f"{len(differing)} of {len(rows)} findings differ: {'; '.join(row.what for row in differing)}."
+        if differing
+        else "No finding differs."
+    )
+    report.paragraph(WHY)
+    for name, title, folder, command in stages:
+        if name in RESULT_FILES:
+            report.heading(title)
+            report.html(f"<pre>{escape(command)}</pre>")
+            report.include(folder / "report.html")
+    return [out / "study.json", report.write(out / "report.html", manifest)]
