@@ -138,8 +138,8 @@ class _Evidence:
     def faithfulness(self, circuit: Circuit) -> dict[str, Any]:
         return {
             name: faithfulness(
-                self.ranker, circuit.heads, some, matching=circuit.role("matching"), randoms=self.sizes.randoms, seed=self.request.seed,
-                shards=self.stages.shards(f"faithfulness-{name}"), watch=self.watch,
+                self.ranker, circuit.heads, some, matching=circuit.role("matching"), randoms=self.sizes.randoms,
+                seed=self.request.seed, shards=self.stages.shards(f"faithfulness-{name}"), watch=self.watch,
             )
             for name, some in sample(self.sets, self.sizes.ablations, self.request.seed).items()
         }  # fmt: skip

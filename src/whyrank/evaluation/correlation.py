@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 LEVEL = (0.025, 0.975)
+#: A variance below this part of the mean square is rounding.
+ROUNDING = 1e-12
 #: z of a 95% interval.
 NORMAL = 1.959963984540054
 
@@ -87,7 +89,8 @@ def _pearson(sums: np.ndarray) -> np.ndarray:
     n, x, y, xx, yy, xy = sums
     with np.errstate(divide="ignore", invalid="ignore"):
         over, under_x, under_y = n * xy - x * y, n * xx - x**2, n * yy - y**2
-        under = np.sqrt(np.where((under_x > 0) & (under_y > 0), under_x * under_y, math.nan))
+        spread = (under_x > ROUNDING * n * xx) & (under_y > ROUNDING * n * yy)  # else a constant, but for rounding
+        under = np.sqrt(np.where(spread, under_x * under_y, math.nan))
         return over / under
 
 

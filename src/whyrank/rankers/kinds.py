@@ -22,7 +22,10 @@ LOADERS = {
     "bi-encoder": "whyrank.rankers.bi_encoder:BiEncoder",
     "late-interaction": "whyrank.rankers.late_interaction:LateInteraction",
     "sparse": "whyrank.rankers.sparse:Sparse",
+    "semantic-bm": "whyrank.circuits.semantic_bm.ranker:load_semantic_bm",
 }
+#: Kinds that a command of ours fits or trains: written KIND:RUN, and opened from that run folder.
+FITTED = frozenset({"semantic-bm"})
 
 
 #: What a checkpoint, the catalogue or a caller may say of how a family reads it.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyrank.errors import UserError, nearest
-from whyrank.rankers.ranker import Ranker
+from whyrank.rankers.ranker import Ranker, Source
 
 if TYPE_CHECKING:
     from whyrank.collections.collection import Collection
@@ -20,7 +21,8 @@ def load(
     device: str = "cpu",
     **settings: Any,
 ) -> Ranker:
-    """Opens a ranker: a checkpoint's folder, a hub id (`owner/name`), or a short name (`ce-minilm-l12`, `bm25`).
+    """Opens a ranker: a checkpoint's folder, a hub id (`owner/name`), a short name (`ce-minilm-l12`, `bm25`), or
+    what a command fitted (`semantic-bm:RUN`).
 
     `kind` says how to read a checkpoint when its files do not (`cross-encoder`, `bi-encoder`,
     `late-interaction`, `sparse`). `settings` overrule what the checkpoint says of itself: pooling,
@@ -32,12 +34,18 @@ def load(
         if collection is None:
             raise UserError("bm25 counts words in a collection", todo="give one: load('bm25', collection=...)")
         return Lexical.over(collection, **settings)
+    from whyrank.rankers.checkpoint import Checkpoint
     from whyrank.rankers.find import find_checkpoint
-    from whyrank.rankers.kinds import SETTINGS, detect, loader
+    from whyrank.rankers.kinds import FITTED, SETTINGS, detect, loader
 
     unknown = sorted(settings.keys() - SETTINGS)
     if unknown:
         raise UserError(f"unknown setting {unknown[0]!r}", todo=nearest(unknown[0], SETTINGS))
+    fitted, _, folder = name.partition(":")
+    if fitted in FITTED:
+        return loader(fitted)(
+            Checkpoint(name, Path(folder).expanduser(), Source(folder, "fitted"), settings), device
+        )
     checkpoint = find_checkpoint(name)
     known = {key: value for key, value in checkpoint.settings.items() if value is not None}
     detected, found = detect(checkpoint.folder)

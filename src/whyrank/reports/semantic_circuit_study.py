@@ -24,9 +24,9 @@ RESULT_FILES = {
 #: Name, title, folder and command of a stage.
 Done = tuple[str, str, Path, str]
 WHY = (
-    "Where they differ: the paper's pairs are of MS MARCO passages and 10,000 in number, ours of the collection named "
-    "above, cut to the length in the commands; its threshold is told in more than one way; the ranker's weights here "
-    "may come from a mirror of 8-bit numbers. What of these makes a difference, a run on other pairs can tell."
+    "Where they differ: the paper's pairs are of MS MARCO passages and 10,000 in number, ours of the collection "
+    "named above, cut to the length in the commands; its threshold is told in more than one way; the ranker's weights "
+    "here may come from a mirror of 8-bit numbers. What of these makes a difference, a run on other pairs can tell."
 )
 
 

@@ -36,9 +36,10 @@ class HeldOut:
         """
         moments = ClusteredMoments(len(predictions))
         stacked = np.stack(list(predictions.values()))
+        scores, stacked = self.scores - self.scores[0], stacked - stacked[:, :1]  # so a constant is exactly 0
         for qid in dict.fromkeys(self.qids.tolist()):
             mine = self.qids == qid
-            moments.add(qid, self.scores[mine], stacked[:, mine])
+            moments.add(qid, scores[mine], stacked[:, mine])
         drawn, own = moments.drawn(seed=self.seed), list(predictions).index(model)
         found = moments.correlations(seed=self.seed)
         return {

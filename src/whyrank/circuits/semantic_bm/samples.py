@@ -84,6 +84,13 @@ def candidates(collection: Collection, stage: Run, depth: int) -> list[Candidate
     return [Candidate(row.qid, row.docno, collection.queries[row.qid], texts[row.docno]) for row in rows]
 
 
+def check_queries(ranker: CrossEncoder, pairs: Sequence[Candidate]) -> None:
+    """Raises for a query that the ranker's tokenizer leaves nothing of."""
+    for qid, query in dict.fromkeys((pair.qid, pair.query) for pair in pairs):
+        if not ranker.pieces.tokenizer.encode(query, add_special_tokens=False).ids:
+            raise UserError(f"the query {qid!r} has no token", todo="leave it out of the run")
+
+
 def read_samples(
     ranker: CrossEncoder,
     pairs: Sequence[Candidate],
@@ -91,6 +98,7 @@ def read_samples(
     progress: Progress | None = None,
 ) -> Samples:
     """One pass over all pairs; with `shards`, a folder for this work, what a kill left is taken up again."""
+    check_queries(ranker, pairs)
     fingerprint, parts = ranker.fingerprint() if shards else "", []
     for number, start in enumerate(range(0, len(pairs), PAIRS_A_SHARD)):
         some = [(pair.query, pair.text) for pair in pairs[start : start + PAIRS_A_SHARD]]
@@ -108,9 +116,7 @@ def read_samples(
 
 def _joined(pairs: Sequence[Candidate], parts: Sequence[dict[str, np.ndarray]]) -> Samples:
     found = {name: np.concatenate([part[name] for part in parts]) for name in ARRAYS}
-    empty = np.flatnonzero(found["lengths"] == 0)
-    if len(empty):
-        raise UserError(f"the query {pairs[empty[0]].qid!r} has no token", todo="leave it out of the run")
+    assert found["lengths"].min() > 0, "a query without a token"
     return Samples(
         list(pairs), found["scores"], found["lengths"], found["ids"], found["document"], found["separator"],
         int(found["cut"].sum()),

@@ -1,0 +1,225 @@
+"""SemanticBM from end to end: a planted model is found, both protocols told, and the ranker says why."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tests.checkpoints import save
+from tests.circuits.tiny_search import every_document, tiny_collection
+from whyrank.circuits.head import Head
+from whyrank.circuits.semantic_bm.features import Columns
+from whyrank.circuits.semantic_bm.fit import Choices, fit
+from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
+from whyrank.circuits.semantic_bm.models import SEMANTIC_BM
+from whyrank.circuits.semantic_bm.ranker import FILE
+from whyrank.circuits.semantic_bm.samples import candidates, read_samples
+from whyrank.collections.bm25 import first_stage
+from whyrank.collections.catalogue import open_collection
+from whyrank.collections.collection import Collection
+from whyrank.collections.idf import token_idf
+from whyrank.errors import UserError
+from whyrank.rankers.load import load
+from whyrank.reports.semantic_bm import write_semantic_bm
+
+HEADS = (Head(0, 3), Head(1, 1))
+SLOPES = np.array([3.0, -2.0, 0.5, 1.5, 4.0])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return save(tmp_path_factory.mktemp("tiny"), "bert", "AutoModelForSequenceClassification")
+
+
+@pytest.fixture(scope="module")
+def material(folder):
+    ranker, collection = load(str(folder)), tiny_collection(queries=20)
+    samples = read_samples(ranker, candidates(collection, every_document(collection, 10), 10))
+    return (
+        ranker,
+        collection,
+        samples,
+        IdfDimension.of(ranker, token_idf(ranker.pieces.tokenizer, "collection", collection)),
+    )
+
+
+@pytest.fixture(scope="module")
+def planted(material):
+    """The same samples with scores that are a SemanticBM by themselves: 2 and the slopes above."""
+    ranker, collection, samples, u0 = material
+    columns = Columns(samples, u0.rarity(samples.ids), ranker.encoder.heads)
+    made = replace(samples, scores=2 + columns.shared(HEADS) @ SLOPES)
+    return fit(ranker, collection, made, u0, Choices(HEADS, least=30)), made
+
+
+def models_of(protocol):
+    return {model["name"]: model for model in protocol["models"]}
+
+
+def test_a_planted_model_is_found_again(planted):
+    result, _ = planted
+    assert np.allclose(result.ranker.model.slopes, SLOPES, atol=1e-6)
+    assert result.ranker.model.intercept == pytest.approx(2, abs=1e-6)
+    default = models_of(result.summary["protocols"][0])
+    assert default[SEMANTIC_BM]["pearson"]["r"] == pytest.approx(1)
+    assert default[SEMANTIC_BM]["spearman"]["mean"] == pytest.approx(1)
+    assert default[SEMANTIC_BM]["columns"] == [5] and default[SEMANTIC_BM]["rank"] == [5]
+    for name in ("u0_only", "matching_only", "no_interaction", "bm25", "random_features"):
+        assert default[name]["pearson"]["r"] < 0.999, name
+    assert default[SEMANTIC_BM]["ndcg_share"] == pytest.approx(1)
+    told = result.summary["model"]["coefficients"]
+    assert [one["feature"] for one in told][:3] == ["u0", "matching L0.H3", "matching L1.H1"]
+    assert np.allclose([one["slope"] for one in told], SLOPES, atol=1e-6)
+    assert all(
+        one["low"] <= one["standardised"] + 1e-6 and one["high"] >= one["standardised"] - 1e-6 for one in told
+    )
+
+
+def test_predictions_are_a_row_a_sample_and_protocol_and_give_the_measures_again(planted):
+    result, samples = planted
+    frame = result.predictions
+    mine = frame[frame["protocol"] == "default"]
+    assert len(mine) == len(samples) and set(mine["split"]) == {"train", "test"}
+    test = mine[mine["split"] == "test"]
+    assert not set(test["qid"]) & set(mine[mine["split"] == "train"]["qid"])
+    for name, told in models_of(result.summary["protocols"][0]).items():
+        if told["pearson"]["r"] is not None:
+            assert np.corrcoef(test["cross_encoder"], test[name])[0, 1] == pytest.approx(told["pearson"]["r"])
+    draws = result.summary["protocols"][0]["random_heads"]["draws"]
+    for i, one in enumerate(draws):
+        assert np.corrcoef(test["cross_encoder"], test[f"random_heads_{i}"])[0, 1] == pytest.approx(one["pearson"])
+        assert not {Head.parse(head) for head in one["heads"]} & set(HEADS)
+
+
+def test_the_papers_protocol_has_a_model_for_each_query_length(planted):
+    result, samples = planted
+    paper = result.summary["protocols"][1]
+    lengths = [group["query_tokens"] for group in paper["groups"]]
+    sizes = {int(n): int((samples.lengths == n).sum()) for n in set(samples.lengths)}
+    assert lengths == sorted(n for n, size in sizes.items() if size > 30) and lengths
+    assert paper["samples"] + paper["left_out"] == len(samples)
+    assert [len(one["coefficients"]) for one in result.summary["paper_models"]] == [5 * n for n in lengths]
+    assert models_of(paper)[SEMANTIC_BM]["columns"] == [5 * n for n in lengths]
+    assert len(models_of(paper)["bm25"]["chosen"]) == len(lengths)
+    values = models_of(paper)[SEMANTIC_BM]["by_group"]["values"]
+    assert models_of(paper)[SEMANTIC_BM]["by_group"]["median"] == pytest.approx(np.median(values))
+    assert len(result.summary["choices"]) == 8
+    default = next(one for one in result.summary["choices"] if not one["by_position"] and not one["sep"])
+    assert default["split"] == "query" and default["pearson"]["r"] == pytest.approx(1)
+
+
+def test_without_a_group_that_is_large_enough_there_is_only_our_protocol(material):
+    result = fit(*material, Choices(HEADS))
+    paper = result.summary["protocols"][1]
+    assert paper["models"] == [] and paper["groups"] == [] and paper["left_out"] == len(material[2])
+    assert set(result.predictions["protocol"]) == {"default"}
+    json.dumps(result.summary, allow_nan=False)
+
+
+def test_without_judgements_and_large_groups_there_is_a_report_all_the_same(material, tmp_path):
+    ranker, collection, samples, u0 = material
+    unjudged = Collection("unjudged", collection.documents, collection.queries)
+    summary = fit(ranker, unjudged, samples, u0, Choices(HEADS)).summary
+    default = summary["protocols"][0]
+    assert default["cross_encoder"]["ndcg"] is None and default["random_heads"]["ndcg"] is None
+    assert all(model["ndcg"] is None and model["ndcg_share"] is None for model in default["models"])
+    told = {**summary, "first_stage": "a run", "depth": 10, "circuit": None}
+    paths = write_semantic_bm(told, [("q", "<b>", 1.0, 2.0), ("q", "e", 0.0, 0.5)], tmp_path, {"command": "x"})
+    assert all(path.stat().st_size for path in paths)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "No query length has so many here" in page and "0.8157" in page and "<b>" not in page
+
+
+def test_a_circuit_of_all_heads_leaves_none_to_draw(material):
+    every = tuple(Head(layer, head) for layer in range(3) for head in range(4))
+    result = fit(*material, Choices(HEADS, taken=every))
+    assert result.summary["protocols"][0]["random_heads"] is None
+
+
+@pytest.fixture
+def run(planted, tmp_path):
+    (tmp_path / FILE).write_text(json.dumps(planted[0].summary), encoding="utf-8")
+    return tmp_path
+
+
+def test_the_fitted_model_is_loaded_as_a_ranker_and_gives_its_predictions(planted, run):
+    result, samples = planted
+    ranker = load(f"semantic-bm:{run}")
+    assert ranker.kind == "semantic-bm" and ranker.name == f"semantic-bm:{run}"
+    scores = ranker.score([(pair.query, pair.text) for pair in samples.pairs])
+    frame = result.predictions[result.predictions["protocol"] == "default"]
+    assert np.allclose(scores, frame["semantic_bm"], atol=1e-4)
+    ranked = ranker.rank("red cat", {"a": "the red cat", "b": "slow house"})
+    assert [one.score for one in ranked] == sorted((one.score for one in ranked), reverse=True)
+    assert ranker.scores([("red cat", "house " * 99)]).cut == 1
+    assert ranker.fingerprint() == load(f"semantic-bm:{run}").fingerprint() == result.ranker.fingerprint()
+
+
+def test_an_explanation_sums_to_the_score(run):
+    ranker = load(f"semantic-bm:{run}")
+    query, text = "red cat berlin", "the red cat runs in berlin"
+    told = ranker.explain(query, text)
+    assert [term.token for term in told.terms] == ["red", "cat", "berlin"]
+    assert told.score == pytest.approx(float(ranker.score([(query, text)])[0]), abs=1e-9)
+    assert told.intercept + sum(term.total for term in told.terms) == pytest.approx(told.score, abs=1e-9)
+    for term in told.terms:
+        assert term.idf == pytest.approx(SLOPES[0] * term.f, abs=1e-5)
+        for k in range(2):
+            assert term.matching[k] == pytest.approx(SLOPES[1 + k] * term.reads[k], abs=1e-5)
+            assert term.interaction[k] == pytest.approx(SLOPES[3 + k] * term.f * term.reads[k], abs=1e-5)
+    assert json.dumps(told.to_json())
+    with pytest.raises(UserError, match="the query is empty"):
+        ranker.explain(" ", text)
+
+
+def test_only_the_layers_that_hold_the_heads_are_run(run, monkeypatch):
+    ranker = load(f"semantic-bm:{run}")
+    layers = []
+    layer = ranker.base.encoder.layer
+    monkeypatch.setattr(ranker.base.encoder, "layer", lambda n, *a, **k: layers.append(n) or layer(n, *a, **k))
+    ranker.score([("red cat", "the cat")])
+    assert layers == [0], "of the second layer only the patterns, of the third nothing"
+
+
+def test_what_is_refused_when_it_is_loaded(run, folder, tmp_path, planted):
+    with pytest.raises(UserError, match=r"no such file.*semantic-bm:RUN"):
+        load(f"semantic-bm:{tmp_path / 'nothing'}")
+    with pytest.raises(UserError, match="no longer the ranker"):
+        load(f"semantic-bm:{run}", max_length=12)
+    told = json.loads((run / FILE).read_text())
+    (run / FILE).write_text(json.dumps({**told, "heads": told["heads"][:1]}))
+    with pytest.raises(UserError, match=r"a damaged semantic_bm\.json"):
+        load(f"semantic-bm:{run}")
+    ranker = planted[0].ranker.base
+    weight = ranker.encoder.anatomy.module.encoder.layer[0].output.dense.weight
+    changed = tmp_path / "changed"
+    with torch.no_grad():
+        weight[0, 0] += 1
+    try:
+        ranker.model.save_pretrained(changed)
+    finally:
+        with torch.no_grad():
+            weight[0, 0] -= 1
+    for path in folder.glob("*token*"):
+        (changed / path.name).write_bytes(path.read_bytes())
+    (run / FILE).write_text(json.dumps({**told, "ranker": {**told["ranker"], "load": str(changed)}}))
+    with pytest.raises(UserError, match="no longer the ranker that this model was fitted to"):
+        load(f"semantic-bm:{run}")
+
+
+def test_a_real_cross_encoder_is_fitted_by_two_of_the_papers_heads_and_loaded_again(real, tmp_path):
+    ranker, collection = real("ce-minilm-l12"), open_collection("demo")
+    stage = dict(list(first_stage(collection, 2).items())[:12])
+    samples = read_samples(ranker, candidates(collection, stage, 2))
+    u0 = IdfDimension.of(ranker, token_idf(ranker.pieces.tokenizer, "collection", collection))
+    result = fit(ranker, collection, samples, u0, Choices((Head(5, 9), Head(8, 1))))
+    assert u0.told["r"] < -0.15, "rare words have a lower U0"
+    train = result.predictions[result.predictions["split"] == "train"]
+    assert np.corrcoef(train["cross_encoder"], train["semantic_bm"])[0, 1] > 0.5
+    (tmp_path / FILE).write_text(json.dumps(result.summary), encoding="utf-8")
+    again = load(f"semantic-bm:{tmp_path}")
+    assert again.model.layers == 9 and again.base.encoder.layers == 12
+    pairs = [(pair.query, pair.text) for pair in samples.pairs[:3]]
+    assert np.allclose(again.score(pairs), result.predictions["semantic_bm"][:3], atol=1e-4)

@@ -1,0 +1,112 @@
+"""Pearson over clusters, against scipy and a bootstrap that copies rows."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from whyrank.evaluation.bootstrap import cluster_weights
+from whyrank.evaluation.correlation import ClusteredMoments, independent_pearson
+
+SIZES = {"a": 7, "b": 3, "c": 12, "d": 5, "e": 9}
+
+
+def observations(series=3, seed=0):
+    """x and y of each cluster; the series go with x to a different degree, and clusters differ in level."""
+    generator = np.random.default_rng(seed)
+    found = {}
+    for number, (name, size) in enumerate(SIZES.items()):
+        x = generator.normal(size=size) + number
+        strength = np.array([1.0, -0.4, 0.0])[:series, None]
+        found[name] = (x, strength * x + generator.normal(size=(series, size)) + 0.3 * number)
+    return found
+
+
+def moments_of(found, series=3):
+    moments = ClusteredMoments(series)
+    for name, (x, y) in found.items():
+        moments.add(name, x, y)
+    return moments
+
+
+def test_r_is_scipys():
+    found = observations()
+    x, y = (np.concatenate([pair[i] for pair in found.values()], axis=-1) for i in (0, 1))
+    for i, told in enumerate(moments_of(found).correlations()):
+        assert told.r == pytest.approx(stats.pearsonr(x, y[i]).statistic, abs=1e-12)
+        assert told.n == sum(SIZES.values()) and told.clusters == len(SIZES)
+
+
+def test_the_interval_is_that_of_a_bootstrap_that_copies_whole_clusters():
+    found, draws, seed = observations(), 300, 5
+    clusters = list(found.values())
+    drawn = []
+    for times in cluster_weights(len(clusters), draws, seed):
+        chosen = [clusters[i] for i, count in enumerate(times) for _ in range(count)]
+        x, y = (np.concatenate([pair[i] for pair in chosen], axis=-1) for i in (0, 1))
+        drawn.append([np.corrcoef(x, one)[0, 1] for one in y])
+    expected = np.quantile(np.array(drawn), [0.025, 0.975], axis=0)
+    for i, told in enumerate(moments_of(found).correlations(draws=draws, seed=seed)):
+        assert told.interval.low == pytest.approx(expected[0, i], abs=1e-9)
+        assert told.interval.high == pytest.approx(expected[1, i], abs=1e-9)
+        assert told.interval.low < told.r < told.interval.high
+    assert np.allclose(moments_of(found).drawn(draws=draws, seed=seed), drawn)
+
+
+def test_another_seed_gives_another_interval_and_the_same_r():
+    moments = moments_of(observations())
+    one, other = (moments.correlations(draws=200, seed=seed) for seed in (0, 1))
+    assert [told.r for told in one] == [told.r for told in other]
+    assert one[0].interval != other[0].interval
+
+
+def test_a_cluster_may_come_in_pieces_and_nan_is_left_out():
+    found = observations()
+    pieces = ClusteredMoments(3)
+    for name, (x, y) in found.items():
+        pieces.add(name, x[:2], y[:, :2])
+        gap = np.append(x[2:], math.nan)
+        pieces.add(name, gap, np.column_stack([y[:, 2:], np.full(3, 1e9)]))
+    for one, other in zip(pieces.correlations(draws=50), moments_of(found).correlations(draws=50), strict=True):
+        assert one.r == pytest.approx(other.r, abs=1e-12) and one.n == other.n
+        assert one.interval == pytest.approx(other.interval, abs=1e-9)
+
+
+def test_what_is_not_defined_is_nan():
+    nothing = ClusteredMoments(2).correlations()
+    assert len(nothing) == 2 and all(math.isnan(told.r) and told.n == 0 for told in nothing)
+    x = np.arange(5.0)
+    constant = moments_of({"a": (x, np.ones((1, 5))), "b": (x, np.ones((1, 5)))}, series=1).correlations()[0]
+    assert math.isnan(constant.r) and math.isnan(constant.interval.low)
+    (alone,) = moments_of({"a": (x, x[None] * 2)}, series=1).correlations()
+    assert alone.r == pytest.approx(1) and math.isnan(alone.interval.low) and alone.clusters == 1
+
+
+def test_independent_observations_have_fishers_interval():
+    generator = np.random.default_rng(3)
+    x = generator.normal(size=40)
+    y = 0.5 * x + generator.normal(size=40)
+    told, expected = independent_pearson(x, y), stats.pearsonr(x, y)
+    assert told.r == pytest.approx(expected.statistic, abs=1e-12) and told.n == told.clusters == 40
+    fisher = expected.confidence_interval(0.95)
+    assert told.interval == pytest.approx((fisher.low, fisher.high), abs=1e-9)
+    x[[0, 5]], y[7] = math.nan, math.nan
+    both = np.isfinite(x) & np.isfinite(y)
+    assert independent_pearson(x, y).r == pytest.approx(stats.pearsonr(x[both], y[both]).statistic, abs=1e-12)
+    assert independent_pearson(x, y).n == 37
+
+
+@pytest.mark.parametrize("x", [np.ones(10), np.full(10, math.nan), np.array([1.0, 2, 3, *[math.nan] * 7])])
+def test_independent_observations_that_say_nothing_are_nan(x):
+    told = independent_pearson(x, np.arange(10.0))
+    assert math.isnan(told.r) and math.isnan(told.interval.low)
+
+
+def test_a_constant_series_has_no_r_whatever_its_value():
+    moments = ClusteredMoments(2)
+    for cluster in "abc":
+        moments.add(cluster, np.array([0.1, 0.2, 0.7]), np.array([[0.1, 0.1, 0.1], [1.0, 2.0, 4.0]]))
+    constant, other = moments.correlations(draws=50)
+    assert math.isnan(constant.r) and math.isnan(constant.interval.low)
+    assert other.r > 0.9
