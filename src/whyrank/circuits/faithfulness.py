@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from whyrank.axioms.pair import MinimalPair
 from whyrank.circuits.head import Head, all_heads, together
 from whyrank.circuits.search import Watch, quietly
+from whyrank.encoders.site import SiteSet
 from whyrank.evaluation.bootstrap import DRAWS, cluster_weights
 from whyrank.interventions.ablation import KINDS, Ablation
 from whyrank.interventions.plan import SitePlan
@@ -54,8 +55,8 @@ def faithfulness(
         plans[f"without {name}"] = members
     if matching:
         plans["without matching"] = sorted(matching)
-    plan = SitePlan(tuple(together(one) for one in plans.values()))
-    names = {str(together(one)): name for name, one in plans.items()}
+    names = {name: together(one) for name, one in plans.items()}
+    plan = SitePlan(tuple(dict.fromkeys(names.values())))
     return {
         "heads": len(heads),
         "of": len(every),
@@ -75,7 +76,7 @@ def _measured(
     ranker: NeuralRanker,
     pairs: Sequence[MinimalPair],
     plan: SitePlan,
-    names: Mapping[str, str],
+    names: Mapping[str, SiteSet],
     kind: str,
     seed: int,
     shards: Path | None,
@@ -92,7 +93,8 @@ def _measured(
             frames[direction] = sweep(ranker, pairs, plan, ablation, shards=folder, progress=tell).frame
     both = frames["denoise"].merge(frames["noise"], on=["pair", "site"], suffixes=("", "_noise"))
     assert len(both) == len(frames["denoise"]) == len(frames["noise"])
-    told = {names[str(site)]: _kept(rows, seed) for site, rows in both.groupby("site", sort=False)}
+    found = {str(site): _kept(rows, seed) for site, rows in both.groupby("site", sort=False)}
+    told = {name: found[str(one)] for name, one in names.items()}
     randoms = {way: [told.pop(name)["kept"] for name in list(told) if name.startswith(f"{way} random")]
                for way in ("only", "without")}  # fmt: skip
     first = both[both["site"] == both["site"].iloc[0]]

@@ -9,14 +9,22 @@ from typing import Annotated, Any
 import typer
 
 from whyrank import __version__
+from whyrank.cli.align import align
 from whyrank.cli.audit import audit
+from whyrank.cli.circuit import circuit
 from whyrank.cli.console import complain, show_log
 from whyrank.cli.demo import demo
+from whyrank.cli.edit import edit
 from whyrank.cli.eval import evaluate_runs
+from whyrank.cli.finetune import finetune
 from whyrank.cli.get import get
+from whyrank.cli.idf import idf
 from whyrank.cli.pairs import pairs
 from whyrank.cli.patch import patch
 from whyrank.cli.rank import rank
+from whyrank.cli.semantic_bm import semantic_bm
+from whyrank.cli.study import app as study
+from whyrank.cli.suppress import suppress
 from whyrank.errors import UserError
 
 app = typer.Typer(
@@ -33,6 +41,14 @@ app.command("eval")(evaluate_runs)
 app.command("pairs")(pairs)
 app.command("audit")(audit)
 app.command("patch")(patch)
+app.command("circuit")(circuit)
+app.command("semantic-bm")(semantic_bm)
+app.command("idf")(idf)
+app.command("edit")(edit)
+app.command("suppress")(suppress)
+app.command("align")(align)
+app.command("finetune")(finetune)
+app.add_typer(study, name="study")
 
 #: The exit code of a command stopped from the keyboard.
 STOPPED = 130

@@ -62,7 +62,10 @@ def circuit(
     from whyrank.store.packages import sha256
     from whyrank.store.stages import Stages
 
-    search = Search(Threshold.parse(threshold, decide), to_logits, to_heads, steps, freeze_mlp, seed)
+    search = Search(
+        threshold=Threshold.parse(threshold, decide), pairs_to_logits=to_logits, pairs_to_heads=to_heads,
+        most_steps=steps, freeze_mlp=freeze_mlp, seed=seed,
+    )  # fmt: skip
     sizes = Sizes(readings=2 * to_heads, senders=to_heads, ablations=to_heads, randoms=randoms)
     request = CircuitRequest(search, sizes, seed=seed)
     settings: dict[str, Any] = {"max_length": max_length} if max_length else {}
@@ -135,19 +138,19 @@ def show(found: dict[str, Any]) -> None:
     """The roles, on stdout."""
     from rich.table import Table
 
+    from whyrank.reports.circuit import with_interval
+
     table = Table(title=f"the circuit of {found['ranker']}: {len(found['heads'])} heads", title_justify="left")
-    for name in ("role", "heads", "mean r", "95% interval", "all other heads"):
+    for name in ("role", "heads", "mean r [95% interval]", "all other heads"):
         table.add_column(name)
     for role, heads in found["roles"].items():
         told = found["tests"]["roles"].get(role)
         row = [role, " ".join(head.replace("L", "").replace("H", "") for head in heads) or "–"]
         if told and told["role"]:
-            mine = told["role"]
-            row += [f"{mine['r']:+.3f}", f"{mine['low']:+.3f} to {mine['high']:+.3f}"]
-            row.append(f"{told['others']['r']:+.3f}")
+            row += [with_interval(told["role"]) or "–", with_interval(told["others"]) or "–"]
         table.add_row(*row)
     console().print(table)
     for name, one in found["faithfulness"].items():
         for kind, told in one["kinds"].items():
-            alone, without = told["only circuit"]["kept"], told["without circuit"]["kept"]
-            say(f"{name}, {kind} ablation: the circuit alone keeps {alone:.0%} of the gap, the rest {without:.0%}")
+            alone, without = (with_interval(told[f"{way} circuit"], "kept") for way in ("only", "without"))
+            say(f"{name}, {kind} ablation: the circuit alone keeps {alone} of the gap, the rest {without}")

@@ -9,6 +9,7 @@ A token that stands for a whole word is counted where the word stands by itself 
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from whyrank.text.vocabulary import whole_words
 if TYPE_CHECKING:
     import numpy as np
 
+    from whyrank.collections.collection import Collection
+
 FORMULAS = ("bm25", "plain")
 #: Texts tokenised at a time.
 TEXTS_AT_A_TIME = 256
@@ -38,6 +41,10 @@ class TokenIdf:
     bm25: np.ndarray
     plain: np.ndarray
     whole: np.ndarray
+
+    def fingerprint(self) -> str:
+        """Of the values themselves, wherever they come from."""
+        return hashlib.sha256(self.bm25.tobytes() + self.plain.tobytes()).hexdigest()
 
     def of(self, formula: str) -> np.ndarray:
         if formula not in FORMULAS:
@@ -97,9 +104,22 @@ class TokenIdf:
     def _of_words(cls, tokenizer: Tokenizer, values: dict[int, float], source: str) -> TokenIdf:
         import numpy as np
 
-        table = np.full(tokenizer.get_vocab_size(), math.nan)
+        table = np.full(_size(tokenizer), math.nan)
         table[list(values)] = list(values.values())
         return cls(source, table, table, _whole(tokenizer))
+
+
+def token_idf(tokenizer: Tokenizer, idf: str = "collection", collection: Collection | None = None) -> TokenIdf:
+    """The IDF that `--idf` names: counted in the `collection`, by `wordfreq`, or read from a file."""
+    if idf == "wordfreq":
+        return TokenIdf.from_word_frequencies(tokenizer)
+    if idf != "collection":
+        if not Path(idf).is_file():
+            raise UserError(f"no IDF '{idf}'", todo="give collection, wordfreq, or a file of lines word<TAB>idf")
+        return TokenIdf.from_file(tokenizer, Path(idf))
+    if collection is None:
+        raise UserError("no collection to count words in", todo="give --collection, or --idf wordfreq or a file")
+    return TokenIdf.counted(tokenizer, (text for _, text in collection.documents()), collection.name)
 
 
 def document_frequencies(tokenizer: Tokenizer, texts: Iterable[str]) -> tuple[np.ndarray, int]:
@@ -107,7 +127,7 @@ def document_frequencies(tokenizer: Tokenizer, texts: Iterable[str]) -> tuple[np
     import numpy as np
 
     whole = _whole(tokenizer)
-    df, documents = np.zeros(tokenizer.get_vocab_size(), dtype=np.int64), 0
+    df, documents = np.zeros(_size(tokenizer), dtype=np.int64), 0
     tokenizer.no_truncation()
     for some in _chunks(texts):
         for encoding in tokenizer.encode_batch(some, add_special_tokens=False):
@@ -130,9 +150,14 @@ def _tokens(encoding: Encoding, whole: np.ndarray) -> set[int]:
 def _whole(tokenizer: Tokenizer) -> np.ndarray:
     import numpy as np
 
-    mask = np.zeros(tokenizer.get_vocab_size(), dtype=bool)
+    mask = np.zeros(_size(tokenizer), dtype=bool)
     mask[list(whole_words(tokenizer))] = True
     return mask
+
+
+def _size(tokenizer: Tokenizer) -> int:
+    """One more than the largest token number: some vocabularies have holes."""
+    return 1 + max(tokenizer.get_vocab().values())
 
 
 def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:

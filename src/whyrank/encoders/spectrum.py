@@ -12,6 +12,9 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+#: Singular values below this share of the first are rounding: the matrix has no such direction, and U is 0 there.
+LEAST = 1e-7
+
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
@@ -30,7 +33,9 @@ class Spectrum:
             k = min(k or len(values), len(values))
             right = vectors.flip(1)[:, :k].T
             sizes = values.flip(0)[:k].clamp(min=0).sqrt()
-            return cls(wide @ right.T / sizes.clamp(min=torch.finfo(torch.float64).tiny), sizes, right)
+            there = sizes > LEAST * sizes[0]
+            left = torch.where(there, wide @ right.T / sizes.where(there, torch.ones_like(sizes)), 0.0)
+            return cls(left, sizes.where(there, torch.zeros_like(sizes)), right)
 
     def oriented(self, rarity: Tensor) -> Spectrum:
         """The same, each U_i anti-correlated with `rarity` [V] over the tokens that have one (not NaN)."""

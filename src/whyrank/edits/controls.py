@@ -1,0 +1,63 @@
+"""Edits that are none: as large as one of U_0, along other directions. What they do not do is U_0's own doing.
+
+Each row moves as far as the edit moves it, |U_0' - U_0| S_0:
+
+    U1, U2     along the next singular vectors, turned by the IDF as U_0 is
+    random     along a random unit vector, the same for all rows; several, by the seed
+    row        along the row itself: up makes it longer, down shorter
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from whyrank.edits.dial import Dial, Turn
+from whyrank.edits.rows import RowChange
+
+#: Random directions.
+DRAWN = 3
+#: From what the edit does to each piece to what is done to its row instead.
+Control = Callable[[list[Turn]], RowChange]
+
+
+def controls(dial: Dial, seed: int = 0, drawn: int = DRAWN) -> dict[str, Control]:
+    """The edit itself, as `U0`, and its controls by name."""
+    right = dial.spectrum.right
+    generator = torch.Generator().manual_seed(seed)
+    random = torch.nn.functional.normalize(
+        torch.randn(drawn, right.shape[1], generator=generator, dtype=torch.float64), dim=1
+    )
+    named = {f"U{i}": along(dial, right[i]) for i in (1, 2) if i < len(right)}
+    named |= {f"random {i + 1}": along(dial, random[i]) for i in range(drawn)}
+    return {"U0": dial.change, **named, "row": along_row(dial)}
+
+
+def along(dial: Dial, direction: Tensor) -> Control:
+    """Along a unit vector [d], to the side to which the edit moves U_0."""
+
+    def change(turns: list[Turn]) -> RowChange:
+        return RowChange(tuple(turn.token for turn in turns), _amounts(dial, turns)[:, None] * direction)
+
+    return change
+
+
+def along_row(dial: Dial) -> Control:
+    """Along each row itself, as it is when the control is made; less of U_0 makes it longer."""
+    matrix = dial.ranker.encoder.word_embeddings.detach().double().cpu().clone()
+
+    def change(turns: list[Turn]) -> RowChange:
+        tokens = tuple(turn.token for turn in turns)
+        rows = torch.nn.functional.normalize(matrix[list(tokens)], dim=1)
+        return RowChange(tokens, -_amounts(dial, turns)[:, None] * rows)
+
+    return change
+
+
+def _amounts(dial: Dial, turns: list[Turn]) -> Tensor:
+    """(U_0' - U_0) S_0 of each piece: how far its row moves, with the sign."""
+    return (
+        torch.tensor([turn.after - turn.before for turn in turns], dtype=torch.float64) * dial.spectrum.values[0]
+    )

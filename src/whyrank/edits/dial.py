@@ -1,0 +1,138 @@
+"""The dial that a ranker has for how rare it takes a word to be: U_0 of its embedding matrix, and how to turn it.
+
+    W_E = U S V^T        W'[t] = W[t] + (U_0'[t] - U_0[t]) S_0 V_0
+
+Turning it changes the rows of the edited tokens along one direction and nothing else; the matrix is never rebuilt.
+U_0, S_0 and V_0 are of the matrix as it is when the dial is made, before any edit. The sign of a singular vector
+means nothing by itself: an IDF fixes it, so that rarer words have less of U_0. Where U_0 does not clearly go with
+the IDF there is no dial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from whyrank.collections.demo import open_demo
+from whyrank.collections.idf import TokenIdf, token_idf
+from whyrank.edits.rows import RowChange
+from whyrank.edits.term_edit import Edits
+from whyrank.edits.term_pieces import pieces_of
+from whyrank.encoders.spectrum import Spectrum
+from whyrank.errors import UserError
+from whyrank.evaluation.correlation import Pearson, independent_pearson
+from whyrank.rankers.neural import NeuralRanker
+
+if TYPE_CHECKING:
+    from whyrank.collections.collection import Collection
+
+#: The whole interval of r must lie below this for the sign to count as known.
+CLEAR = -0.05
+#: Singular vectors that are kept.
+VECTORS = 10
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One piece turned: its U_0 before and after, and the terms that it is a piece of."""
+
+    token: int
+    piece: str
+    terms: tuple[str, ...]
+    before: float
+    after: float
+
+    def to_json(self) -> dict[str, Any]:
+        return {**vars(self), "terms": list(self.terms)}
+
+
+@dataclass(frozen=True, eq=False)
+class Dial:
+    """A ranker's singular vectors, their signs fixed by an IDF, and how U_0 goes with it over whole words."""
+
+    ranker: NeuralRanker
+    spectrum: Spectrum
+    idf: TokenIdf
+    correlation: Pearson
+
+    @classmethod
+    def of(cls, ranker: NeuralRanker, idf: str = "collection", collection: Collection | None = None) -> Dial:
+        """By the IDF that is named; without any collection that of the built-in one, enough for a sign."""
+        if idf == "collection" and collection is None:
+            collection = open_demo()
+        return cls.by(ranker, token_idf(ranker.pieces.tokenizer, idf, collection))
+
+    @classmethod
+    def by(cls, ranker: NeuralRanker, idf: TokenIdf) -> Dial:
+        """By an IDF; refused when U_0 does not clearly go with it."""
+        spectrum = oriented_spectrum(ranker, idf)
+        correlation = idf_correlation(spectrum, idf)
+        if not correlation.interval.high < CLEAR:
+            low, high = correlation.interval
+            raise UserError(
+                f"the first singular vector of {ranker.name} does not clearly go with the IDF of {idf.source} "
+                f"(r={correlation.r:.3f} [{low:.3f}, {high:.3f}], {correlation.n} words), so its sign is unknown",
+                todo="give a larger --collection, or --idf wordfreq or a file",
+            )
+        return cls(ranker, spectrum, idf, correlation)
+
+    @cached_property
+    def u0(self) -> Tensor:
+        """U_0 [V]."""
+        return self.spectrum.left[:, 0]
+
+    def turns(self, edits: Edits) -> list[Turn]:
+        """What the edits do to U_0 of each piece.
+
+        Edits of one term act in turn, each on what the one before left. A piece that several terms share moves
+        once: by the largest of their rises and the largest of their falls, added. So edits of different terms
+        commute, and a long list of terms does not pile up on a piece such as `##s`.
+        """
+        tokenizer = self.ranker.pieces.tokenizer
+        users: dict[int, list[str]] = {}
+        for term in edits.terms:
+            for token in pieces_of(tokenizer, term):
+                users.setdefault(token, []).append(term)
+        found = []
+        for token, terms in users.items():
+            before = float(self.u0[token])
+            moves = [edits.turned(term, before) - before for term in terms]
+            after = before + max(0.0, *moves) + min(0.0, *moves)
+            found.append(Turn(token, str(tokenizer.id_to_token(token)), tuple(terms), before, after))
+        return found
+
+    def change(self, turns: Sequence[Turn] | Edits) -> RowChange:
+        """What is added to the rows of the embedding matrix."""
+        turns = self.turns(turns) if isinstance(turns, Edits) else turns
+        amounts = torch.tensor([turn.after - turn.before for turn in turns], dtype=torch.float64)
+        return RowChange(tuple(turn.token for turn in turns), amounts[:, None] * self.spectrum.direction)
+
+    def to_json(self) -> dict[str, Any]:
+        """Where the sign comes from."""
+        low, high = self.correlation.interval
+        return {
+            "idf": self.idf.source, "s0": float(self.spectrum.values[0]),
+            "r": self.correlation.r, "low": low, "high": high, "words": self.correlation.n,
+        }  # fmt: skip
+
+
+def oriented_spectrum(ranker: NeuralRanker, idf: TokenIdf, k: int = VECTORS) -> Spectrum:
+    """The first singular vectors of a ranker's embedding matrix, each against the IDF of whole words."""
+    return Spectrum.of(ranker.encoder.word_embeddings, k).oriented(torch.from_numpy(idf_of_words(idf, "bm25")))
+
+
+def idf_of_words(idf: TokenIdf, formula: str) -> np.ndarray:
+    """IDF by token, NaN for what is not a whole word."""
+    return np.where(idf.whole, idf.of(formula), np.nan)
+
+
+def idf_correlation(spectrum: Spectrum, idf: TokenIdf, vector: int = 0, formula: str = "bm25") -> Pearson:
+    """Pearson's r of one singular vector with the IDF, over whole words."""
+    rarity = idf_of_words(idf, formula)
+    return independent_pearson(spectrum.left[: len(rarity), vector].numpy(), rarity)

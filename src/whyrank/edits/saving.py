@@ -1,0 +1,118 @@
+"""An edited ranker as an ordinary checkpoint: whyrank, transformers and sentence-transformers load it.
+
+The files of the original are copied but for its weights; the weights are saved by the model's own
+`save_pretrained`. `whyrank.json` says how the ranker is read and where it comes from, `edits.json` what was done.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from whyrank.edits.sentence_transformers_files import write_sentence_transformers_files
+from whyrank.encoders.anatomy import HuggingFaceModule
+from whyrank.errors import UserError
+from whyrank.rankers.bi_encoder import BiEncoder
+from whyrank.rankers.checkpoint import read_json, read_weights
+from whyrank.rankers.late_interaction import LateInteraction
+from whyrank.rankers.mirrors import OWN_FILE
+from whyrank.rankers.neural import NeuralRanker
+from whyrank.store.atomic import check_writable, make_once
+
+EDITS_FILE = "edits.json"
+WEIGHTS = "model.safetensors"
+#: Files of a checkpoint that are not weights; of its folders, those of sentence-transformers' modules.
+COPIED = re.compile(r"(?!.*\.index\.json$).+\.(json|txt|model|metadata|md|jinja|spm)$")
+MODULE = re.compile(r"\d+_\w+")
+
+
+def check_target(folder: Path) -> None:
+    """Raises at once when a checkpoint could not be saved here later."""
+    if folder.exists() and not folder.is_dir():
+        raise UserError("a file stands where the checkpoint should be", where=folder, todo="choose another --save")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise UserError("this folder holds other files", where=folder, todo="choose another --save, a new folder")
+    check_writable(folder)
+
+
+def save_checkpoint(ranker: NeuralRanker, folder: Path, done: dict[str, Any], origin: str) -> Path:
+    """The ranker with its weights as they are now, as a folder that is there whole or not at all.
+
+    `done` goes into edits.json, after what an earlier edit left there; `origin` says in words what was done.
+    """
+    check_target(folder)
+    model = hugging_face_model(ranker)
+    if folder.is_dir():
+        folder.rmdir()
+    return make_once(folder, lambda partial: _write(ranker, model, partial, folder.name, done, origin))
+
+
+def hugging_face_model(ranker: NeuralRanker) -> HuggingFaceModule:
+    """The module whose weights are the checkpoint's."""
+    model = getattr(ranker, "model", None)
+    if not hasattr(model, "save_pretrained"):
+        raise UserError(f"{ranker.name} ({ranker.kind}) cannot be saved as a Hugging Face checkpoint")
+    return model
+
+
+def _write(
+    ranker: NeuralRanker, model: HuggingFaceModule, folder: Path, name: str, done: dict[str, Any], origin: str
+) -> None:
+    source = ranker.checkpoint.folder
+    _copy_files(source, folder)
+    _save_weights(ranker, model, folder)
+    if isinstance(ranker, BiEncoder):
+        write_sentence_transformers_files(ranker, folder)
+    settings = {key: value for key, value in ranker.checkpoint.settings.items() if key != "kind"}
+    about = {
+        "name": name,
+        "kind": ranker.kind,
+        "settings": settings,
+        "source": f"{origin} {ranker.name} ({ranker.source.place})",
+        "precision": ranker.source.precision,
+    }
+    _write_json(folder / OWN_FILE, about)
+    earlier = read_json(source / EDITS_FILE) if (source / EDITS_FILE).exists() else None
+    _write_json(folder / EDITS_FILE, {**done, "earlier": earlier})
+
+
+def _copy_files(source: Path, folder: Path) -> None:
+    for path in sorted(source.iterdir()):
+        if path.is_file() and COPIED.fullmatch(path.name):
+            shutil.copyfile(path, folder / path.name)
+        elif path.is_dir() and MODULE.fullmatch(path.name):
+            shutil.copytree(path, folder / path.name)
+
+
+def _save_weights(ranker: NeuralRanker, model: HuggingFaceModule, folder: Path) -> None:
+    from safetensors import SafetensorError
+
+    try:
+        model.save_pretrained(folder)
+        if isinstance(ranker, LateInteraction):
+            _add_projection(ranker, model, folder)
+    except SafetensorError as error:  # what the system said is in its text only
+        full = "No space left" in str(error) or "File too large" in str(error)
+        raise OSError(errno.ENOSPC if full else errno.EIO, str(error)) from error
+
+
+def _add_projection(ranker: LateInteraction, model: HuggingFaceModule, folder: Path) -> None:
+    """ColBERT's own checkpoints keep the projection among the encoder's weights, whose names have a prefix."""
+    from safetensors.torch import load_file, save_file
+
+    original = read_weights(ranker.checkpoint.folder, wanted=lambda name: True)
+    if "linear.weight" not in original:
+        return
+    prefix = f"{model.base_model_prefix}."
+    prefix = prefix if any(name.startswith(prefix) for name in original) else ""
+    weights = {f"{prefix}{name}": weight for name, weight in load_file(folder / WEIGHTS).items()}
+    projection = original["linear.weight"].float().contiguous()
+    save_file({**weights, "linear.weight": projection}, folder / WEIGHTS, metadata={"format": "pt"})
+
+
+def _write_json(path: Path, value: dict[str, Any]) -> None:
+    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,109 @@
+"""Suppressing words: turned down until a document with one of them ranks below the same document without.
+
+Each listed word is appended to safe documents; the pairs whose score rises are kept; all listed words are turned
+down at once, at each of a range of scales. Success: the unsafe document scores below the safe one, by the edited
+ranker; a tie is none. The cost is that of the edit on the collection's own ranking (see `cost`). The scale at the
+knee of success is proposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whyrank.edits.block_list import BlockList
+from whyrank.edits.cost import Cost
+from whyrank.edits.dial import Dial
+from whyrank.edits.estimate import Estimate
+from whyrank.edits.injection import Injected, by_word, inject, rising
+from whyrank.edits.knee import knee
+from whyrank.edits.quietly import quietly
+from whyrank.edits.rows import RowChange, applied, reads_any
+from whyrank.edits.unedited import Unedited
+from whyrank.interventions.api import Step
+from whyrank.rankers.ranker import Pair
+from whyrank.rankers.shards import score_in_shards
+from whyrank.store.stages import Stages
+
+SCALES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1200.0)
+
+
+def suppress(
+    dial: Dial,
+    listed: BlockList,
+    unedited: Unedited,
+    *,
+    n: int = 10,
+    threshold: float = 0.0,
+    scales: Sequence[float] = SCALES,
+    rule: str = "from-one",
+    seed: int = 0,
+    shards: Path | None = None,
+    step: Step | None = None,
+) -> dict[str, Any]:
+    """Success and cost over the scales, ready for JSON. With `shards`, stopped work goes on."""
+    step = step or quietly
+    injected = inject(listed, unedited, n, seed)
+    safe = unedited.scores[[one.place for one in injected]]
+    with step("injecting", len(injected)) as advance:
+        pairs = [one.unsafe for one in injected]
+        unsafe = score_in_shards(dial.ranker, pairs, Stages(shards).shards("injected"), advance).values
+    kept = rising(injected, unsafe - safe, threshold)
+    trial = _Trial(dial, [injected[i] for i in kept], safe[kept], unsafe[kept], shards, step)
+    told, successes = [], []
+    for scale in scales:
+        change = dial.change(listed.edits(scale, rule))
+        below, gap = trial.at(change, f"scale {scale:g}")
+        scores, _ = unedited.rescored(change, name=f"at scale {scale:g}", shards=shards, step=step)
+        successes.append(below)
+        told.append(
+            {
+                "scale": scale,
+                "success": trial.estimate(below, seed),
+                "gap": trial.estimate(gap, seed),
+                "cost": Cost.of(unedited, scores).summary(seed),
+            }
+        )
+    bend = knee(scales, [float(below.mean()) for below in successes])
+    shown = successes[list(scales).index(bend.scale)] if bend else successes[-1]
+    return {
+        "words": len(listed.words), "skipped": listed.skipped, "n": n, "threshold": threshold, "rule": rule,
+        "seed": seed, "drawn": len(injected), "kept": len(kept), "rise": trial.estimate(trial.rise, seed),
+        "scales": told, "knee": bend.to_json() if bend else None, "by_word": by_word(injected, kept, shown),
+    }  # fmt: skip
+
+
+class _Trial:
+    """The kept pairs, scored again at each scale; a safe document only where it has a piece of a listed word."""
+
+    def __init__(
+        self,
+        dial: Dial,
+        kept: list[Injected],
+        safe: np.ndarray,
+        unsafe: np.ndarray,
+        shards: Path | None,
+        step: Step,
+    ) -> None:
+        self.dial, self.kept, self.safe, self.shards, self.step = dial, kept, safe, shards, step
+        self.rise = unsafe - safe
+
+    def at(self, change: RowChange, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Which unsafe documents score below their safe ones, and unsafe - safe."""
+        safe_pairs: list[Pair] = [one.safe for one in self.kept]
+        touched = np.flatnonzero(reads_any(self.dial.ranker, change.tokens, safe_pairs))
+        pairs = [one.unsafe for one in self.kept] + [safe_pairs[i] for i in touched]
+        with applied(self.dial.ranker, change), self.step(f"injected, {name}", len(pairs)) as advance:
+            scores = score_in_shards(
+                self.dial.ranker, pairs, Stages(self.shards).shards(f"injected {name}"), advance
+            ).values
+        safe = self.safe.copy()
+        safe[touched] = scores[len(self.kept) :]
+        gap = scores[: len(self.kept)] - safe
+        return gap < 0, gap
+
+    def estimate(self, values: np.ndarray, seed: int) -> dict[str, Any]:
+        return Estimate.mean(values, [one.qid for one in self.kept], seed).to_json()

@@ -1,0 +1,159 @@
+"""The two-token experiment: is U_0 what a ranker takes for IDF?
+
+A query with two content words tok1 and tok2; doc1 is tok1 three times, doc2 is tok2 three times. U_0 of tok1 is
+turned up and down over a range of scales. If it is an IDF, doc1 rises and falls with it and doc2 stays. Scores are
+given so that the unscaled doc1 is 0 in every query, which makes the mean what the paper draws and the intervals
+paired. Either word of a query is tok1 once. With a head, what its [CLS] row reads of tok1 in the query is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whyrank.circuits.reading import Reading, cross_encoder
+from whyrank.edits.controls import Control, controls
+from whyrank.edits.dial import Dial
+from whyrank.edits.estimate import Estimate
+from whyrank.edits.quietly import quietly
+from whyrank.edits.rows import RowChange, applied, rows_are_local, sequences_read
+from whyrank.edits.term_edit import DIRECTIONS, Edits, TermEdit
+from whyrank.edits.term_pieces import pieces_of
+from whyrank.edits.two_token_queries import TIMES, TwoTokens, two_token_queries
+from whyrank.encoders.site import Site
+from whyrank.errors import UserError
+from whyrank.interventions.api import Step
+from whyrank.store.stages import Stages
+
+SCALES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)
+#: The edit itself among its controls.
+EDIT = "U0"
+
+
+def two_tokens(
+    dial: Dial,
+    queries: Mapping[str, str],
+    *,
+    scales: Sequence[float] = SCALES,
+    head: str | None = None,
+    rule: str = "from-one",
+    seed: int = 0,
+    shards: Path | None = None,
+    step: Step | None = None,
+) -> dict[str, Any]:
+    """The curves of the edit and of its controls, ready for JSON. With `shards`, stopped work goes on."""
+    items = two_token_queries(dial.ranker.pieces.tokenizer, queries)
+    if not items:
+        raise UserError("no query has two content words that the ranker knows", todo="give another collection")
+    site = _head(dial, head)
+    work = Measurement(dial, items, tuple(scales), rule)
+    named, stages = controls(dial, seed), Stages(shards)
+    curves: list[dict[str, Any]] = []
+    with (step or quietly)("two-token documents", len(named) * len(DIRECTIONS) * len(scales)) as advance:
+        for name, control in named.items():
+            for direction in DIRECTIONS:
+                head_here = site if name == EDIT else None
+                values = stages.get(
+                    f"{name}-{direction}",
+                    lambda: work.measure(control, direction, head_here),  # noqa: B023
+                )
+                curves += work.curve(name, direction, values, seed)
+                advance(len(scales))
+    return {
+        "items": len(items), "queries": len({item.qid for item in items}), "times": TIMES, "rule": rule,
+        "head": None if site is None else f"{site.layer}.{site.head}", "scales": list(scales), "seed": seed,
+        "curves": curves,
+    }  # fmt: skip
+
+
+class Measurement:
+    """The scores; items that do not read each other's edited tokens are edited and scored together."""
+
+    def __init__(self, dial: Dial, items: list[TwoTokens], scales: tuple[float, ...], rule: str) -> None:
+        self.dial, self.ranker, self.items, self.scales, self.rule = dial, dial.ranker, items, scales, rule
+        self.edited = [set(pieces_of(self.ranker.pieces.tokenizer, item.tok1)) for item in items]
+        self.groups = self._groups()
+
+    def measure(self, control: Control, direction: str, head: Site | None) -> list[list[list[float | None]]]:
+        """For each scale and item: the scores of doc1 and doc2, and the head's attention, if one is asked for."""
+        found: list[list[list[float | None]]] = []
+        for scale in self.scales:
+            rows: list[list[float | None]] = [[] for _ in self.items]
+            for group in self.groups:
+                with applied(self.ranker, self._change(control, group, direction, scale)):
+                    scores = self.ranker.score([pair for j in group for pair in self.items[j].pairs])
+                    for j, (doc1, doc2) in zip(group, scores.reshape(-1, 2).tolist(), strict=True):
+                        rows[j] = [doc1, doc2, None if head is None else self._attention(j, head)]
+            found.append(rows)
+        return found
+
+    def curve(self, control: str, direction: str, values: Any, seed: int) -> list[dict[str, Any]]:
+        """A row a scale: means with intervals over queries."""
+        qids = [item.qid for item in self.items]
+
+        def estimate(column: np.ndarray) -> dict[str, Any]:
+            return Estimate.mean(column, qids, seed).to_json()
+
+        rows = []
+        for scale, at_scale in zip(self.scales, values, strict=True):
+            doc1, doc2, looks = np.array(at_scale, dtype=float).T
+            rows.append(
+                {
+                    "control": control, "direction": direction, "scale": scale,
+                    "doc1": estimate(doc1 - self.unscaled), "doc2": estimate(doc2 - self.unscaled),
+                    "doc1_above": estimate(doc1 > doc2),
+                    "attention": None if np.isnan(looks).any() else estimate(looks),
+                }
+            )  # fmt: skip
+        return rows
+
+    @cached_property
+    def unscaled(self) -> np.ndarray:
+        """The score of each doc1 before any edit."""
+        return self.ranker.score([item.pairs[0] for item in self.items])
+
+    def _groups(self) -> list[list[int]]:
+        """Items of which none reads a token that another one edits."""
+        if not rows_are_local(self.ranker):
+            return [[i] for i in range(len(self.items))]
+        read = [
+            {
+                token
+                for sequences in sequences_read(self.ranker, item.pairs)
+                for one in sequences
+                for token in one.ids
+            }
+            for item in self.items
+        ]
+        groups: list[list[int]] = []
+        for i, mine in enumerate(self.edited):
+            fits = (g for g in groups if all(mine.isdisjoint(read[j] | self.edited[j]) for j in g))
+            apart = (g for g in fits if all(self.edited[j].isdisjoint(read[i]) for j in g))
+            group = next(apart, None)
+            groups.append([i]) if group is None else group.append(i)
+        return groups
+
+    def _change(self, control: Control, group: list[int], direction: str, scale: float) -> RowChange:
+        edits = Edits(tuple(TermEdit(self.items[j].tok1, direction, scale, self.rule) for j in group))
+        return control(self.dial.turns(edits))
+
+    def _attention(self, j: int, head: Site) -> float:
+        """What [CLS] reads of tok1 in the query, with doc1 as the document."""
+        assert head.layer is not None and head.head is not None
+        reading = Reading.of(cross_encoder(self.ranker), *self.items[j].pairs[0], layers=head.layer + 1)
+        places = [i for i in reading.query if reading.tokens.ids[i] in self.edited[j]]
+        return float(reading.attention[head.layer, head.head, 0, places].sum())
+
+
+def _head(dial: Dial, head: str | None) -> Site | None:
+    if head is None:
+        return None
+    ranker, site = cross_encoder(dial.ranker), Site.parse(head)
+    if site.head is None:
+        raise UserError(f"'{head}' is no head", todo="write a layer and a head: 10.1")
+    site.check(ranker.encoder.layers, ranker.encoder.heads)
+    return site

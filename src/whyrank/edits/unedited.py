@@ -1,0 +1,82 @@
+"""A collection as a ranker orders it before any edit, and as it orders it with one.
+
+Only the pairs that the ranker reads with a changed token are scored again: the scores of all others cannot change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+
+from whyrank.collections.collection import Collection
+from whyrank.collections.records import Qrels, Retrieved, Run
+from whyrank.edits.quietly import quietly
+from whyrank.edits.rows import RowChange, applied, reads_any
+from whyrank.interventions.api import Step
+from whyrank.rankers.neural import NeuralRanker
+from whyrank.rankers.ranker import Pair
+from whyrank.rankers.rerank import rerank
+from whyrank.rankers.shards import score_in_shards
+from whyrank.store.stages import Stages
+
+
+@dataclass(frozen=True, eq=False)
+class Unedited:
+    """The ranking before any edit: query after query, each one's documents best first, with their texts."""
+
+    ranker: NeuralRanker
+    rows: list[Retrieved]
+    pairs: list[Pair]
+    queries: dict[str, str]
+    qrels: Qrels
+
+    @classmethod
+    def ranked(
+        cls,
+        ranker: NeuralRanker,
+        collection: Collection,
+        first: Run,
+        *,
+        k: int = 20,
+        shards: Path | None = None,
+        step: Step | None = None,
+    ) -> Unedited:
+        """The first k documents of each query of a first stage, by the ranker as it is."""
+        with (step or quietly)("ranking unedited", sum(len(rows[:k]) for rows in first.values())) as advance:
+            run = rerank(
+                ranker, collection, first, k=k, shards=Stages(shards).shards("unedited"), progress=advance
+            ).run
+        rows = [row for found in run.values() for row in found]
+        texts = collection.texts(dict.fromkeys(row.docno for row in rows))
+        queries = {qid: collection.queries[qid] for qid in run}
+        qrels = {qid: grades for qid, grades in collection.qrels.items() if qid in run}
+        return cls(ranker, rows, [(queries[row.qid], texts[row.docno]) for row in rows], queries, qrels)
+
+    @property
+    def scores(self) -> np.ndarray:
+        return np.array([row.score for row in self.rows])
+
+    def rescored(
+        self, change: RowChange, *, name: str = "edited", shards: Path | None = None, step: Step | None = None
+    ) -> tuple[np.ndarray, int]:
+        """The scores with the change, and how many pairs were scored for them."""
+        touched = np.flatnonzero(reads_any(self.ranker, change.tokens, self.pairs))
+        scores = self.scores
+        some = [self.pairs[i] for i in touched]
+        with applied(self.ranker, change), (step or quietly)(f"ranking {name}", len(some)) as advance:
+            scores[touched] = score_in_shards(self.ranker, some, Stages(shards).shards(name), advance).values
+        return scores, len(some)
+
+    def run(self, scores: np.ndarray) -> Run:
+        """The documents ordered by these scores; ties keep the order they had."""
+        found: Run = {}
+        ordered = zip(self.rows, scores.tolist(), strict=True)
+        for qid, group in groupby(ordered, key=lambda pair: pair[0].qid):
+            best = sorted(group, key=lambda pair: -pair[1])
+            found[qid] = [
+                Retrieved(qid, row.docno, rank, score, row.tag) for rank, (row, score) in enumerate(best, start=1)
+            ]
+        return found

@@ -1,0 +1,162 @@
+"""Fine-tuning a cross-encoder in several conditions and with several seeds, each chosen on validation queries."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+from whyrank.collections.collection import Collection
+from whyrank.collections.records import Run
+from whyrank.edits.saving import save_checkpoint
+from whyrank.errors import UserError
+from whyrank.learning.alignment import AlignedEmbeddings
+from whyrank.learning.borrowed import Weights, borrowed
+from whyrank.learning.checkpoints import Checkpoints
+from whyrank.learning.conditions import Condition
+from whyrank.learning.epochs import run_epochs
+from whyrank.learning.history import History
+from whyrank.learning.jobs import Job, Settings, Trained
+from whyrank.learning.material import Material
+from whyrank.learning.measured import Candidates
+from whyrank.learning.optimisation import Learner, NotFinite
+from whyrank.learning.pairs_to_learn import PairsToLearn
+from whyrank.learning.pointwise import PointwiseEpochs
+from whyrank.learning.splits import Split, split_queries
+from whyrank.rankers.cross_encoder import CrossEncoder
+from whyrank.store.atomic import write_text
+
+#: What chooses an epoch, on the validation queries.
+CHOOSES = "nDCG@10"
+#: What is reported, on the test queries.
+MEASURES = ("nDCG@1", "nDCG@10")
+
+
+class Moment(NamedTuple):
+    """Where the work is: `done` steps of all jobs together, the job, its epoch, and the epoch's loss so far (none
+    while it is measured)."""
+
+    done: int
+    job: Job
+    epoch: int
+    loss: float | None
+
+
+#: Told where the work is.
+Watch = Callable[[Moment], object]
+
+
+class FineTuning:
+    """All jobs on one split of one collection.
+
+    Models go to `folder`/models, an ordinary checkpoint folder a job. `work` holds what a kill must not lose: the
+    last and the best epoch of the running job, and the results of those that are finished. `aligned` is
+    needed by aligned conditions only.
+    """
+
+    def __init__(
+        self,
+        ranker: CrossEncoder,
+        material: Material,
+        split: Split,
+        settings: Settings,
+        *,
+        folder: Path,
+        work: Path,
+        aligned: AlignedEmbeddings | None = None,
+    ) -> None:
+        if aligned is None and settings.aligns:
+            raise ValueError("an aligned condition needs aligned embeddings")
+        self.ranker, self.material, self.split, self.settings = ranker, material, split, settings
+        self.models, self.work, self.aligned = folder / "models", work, aligned
+        self.pairs = PairsToLearn.of(material, split.train, settings.negatives)
+        self.validation = Candidates.of(material, split.validation)
+        self.test = Candidates.of(material, split.test)
+
+    @classmethod
+    def of(
+        cls, ranker: CrossEncoder, collection: Collection, first: Run, settings: Settings, folder: Path, work: Path
+    ) -> FineTuning:
+        """On the collection's judged queries and the candidates of a first stage."""
+        material = Material.of(collection, first, k=settings.k, positive=settings.positive, most=settings.queries)
+        split = split_queries(material.queries, settings.seed, where=collection.name)
+        aligned = AlignedEmbeddings.of(ranker, collection) if settings.aligns else None
+        return cls(ranker, material, split, settings, folder=folder, work=work, aligned=aligned)
+
+    @property
+    def steps(self) -> int:
+        """Steps of all jobs."""
+        return self._steps_a_job * len(self.settings.jobs)
+
+    @property
+    def _steps_a_job(self) -> int:
+        return self.pairs.steps(self.settings.batch) * self.settings.epochs
+
+    def run(self, watch: Watch | None = None) -> list[Trained]:
+        """Trains what is not trained yet; the ranker itself is as it was when this ends."""
+        tell = watch or (lambda moment: None)
+        with borrowed(self.ranker) as original:
+            return [self._trained(number, job, original, tell) for number, job in enumerate(self.settings.jobs)]
+
+    def forget(self) -> None:
+        """Deletes what was kept in case of a kill."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        for lock in self.models.glob(".*.lock"):
+            lock.unlink(missing_ok=True)
+
+    def _trained(self, number: int, job: Job, original: Weights, watch: Watch) -> Trained:
+        kept = self.work / f"{job}.json"
+        if kept.exists():
+            return Trained.from_json(json.loads(kept.read_text(encoding="utf-8")))
+        checkpoints = Checkpoints(self.work / str(job))
+        history = self._train(number, job, original, checkpoints, watch)
+        checkpoints.restore_weights(self.ranker.model, history.best)
+        self.ranker.model.eval()
+        self._save(job, history.best)
+        trained = Trained(str(job.condition), job.seed, history, self.test.measured(self.ranker, MEASURES))
+        write_text(kept, json.dumps(trained.to_json()))
+        checkpoints.forget()
+        return trained
+
+    def _save(self, job: Job, epoch: int) -> None:
+        folder = self.models / str(job)
+        if not folder.is_dir():
+            done = {"finetune": {"condition": str(job.condition), "seed": job.seed, "epoch": epoch}}
+            save_checkpoint(self.ranker, folder, done, f"fine-tuning ({job}, epoch {epoch}) of")
+
+    def _train(self, number: int, job: Job, original: Weights, checkpoints: Checkpoints, watch: Watch) -> History:
+        ranker, settings = self.ranker, self.settings
+        before, steps = number * self._steps_a_job, self.pairs.steps(settings.batch)
+
+        def tell(epoch: int, step: int, loss: float | None) -> None:
+            watch(Moment(before + max(0, epoch - 1) * steps + step, job, epoch, loss))
+
+        def validate(epoch: int) -> float:
+            tell(epoch, steps if epoch else 0, None)
+            ranker.model.eval()
+            return fmean(self.validation.measured(ranker, (CHOOSES,))[CHOOSES].values())
+
+        epochs = PointwiseEpochs(ranker, self.material, self.pairs, settings.batch, job.seed, tell)
+        self._start(job.condition, original)
+        parameters = job.condition.parameters(ranker)
+        learner = Learner.of(ranker.model, parameters, settings.rate, self._steps_a_job)
+        try:
+            return run_epochs(
+                learner, checkpoints, lambda epoch: epochs.train(learner, epoch), validate, settings.epochs,
+                settings.patience,
+            )  # fmt: skip
+        except NotFinite as error:
+            raise UserError(
+                f"{error} of {job}",
+                where=self.work,
+                todo="the last good epoch is kept there; try a lower --rate, with another -o",
+            ) from error
+
+    def _start(self, condition: Condition, original: Weights) -> None:
+        """The checkpoint's own weights, aligned if the condition says so."""
+        self.ranker.model.load_state_dict(original)
+        if condition.aligned and self.aligned:
+            self.aligned.put_into(self.ranker)

@@ -1,0 +1,47 @@
+"""The epochs of one training: what each left, which was the best, and whether it is time to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+
+class Epoch(NamedTuple):
+    """An epoch's mean training loss and what the validation queries say of the model after it; epoch 0 is the
+    model before any training, which has no loss."""
+
+    epoch: int
+    loss: float | None
+    validation: float
+
+
+@dataclass(frozen=True)
+class History:
+    """The epochs so far, from epoch 0 on."""
+
+    epochs: tuple[Epoch, ...] = ()
+
+    @classmethod
+    def from_json(cls, rows: Iterable[dict[str, Any]]) -> History:
+        return cls(tuple(Epoch(**row) for row in rows))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        return [epoch._asdict() for epoch in self.epochs]
+
+    def and_then(self, epoch: Epoch) -> History:
+        assert epoch.epoch == len(self.epochs), "epochs come one after another"
+        return History((*self.epochs, epoch))
+
+    @property
+    def last(self) -> int:
+        return self.epochs[-1].epoch
+
+    @property
+    def best(self) -> int:
+        """The epoch that validation likes best; of equals the earliest."""
+        return max(self.epochs, key=lambda epoch: (epoch.validation, -epoch.epoch)).epoch
+
+    def is_over(self, epochs: int, patience: int | None = None) -> bool:
+        """All epochs are done, or the last `patience` of them brought nothing better."""
+        return self.last >= epochs or (patience is not None and self.last - self.best >= patience)

@@ -1,0 +1,79 @@
+"""What a collection offers to learn from: judged queries, their candidates and relevant documents, with texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+from whyrank.collections.collection import Collection
+from whyrank.collections.records import Qrels, Queries, Retrieved, Run
+from whyrank.errors import UserError
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Queries that can be learned from or tested on: each has a relevant document that the collection holds,
+    and candidates of a first stage. Texts are held, so that no epoch reads the collection again.
+
+    `positives` are the documents graded high enough; `lacking` counts those that the collection has no text of,
+    `left_out` the judged queries that offer nothing.
+    """
+
+    name: str
+    queries: Queries
+    qrels: Qrels
+    candidates: Run
+    positives: dict[str, tuple[str, ...]]
+    texts: dict[str, str]
+    lacking: int
+    left_out: int
+
+    @classmethod
+    def of(
+        cls, collection: Collection, first: Run, *, k: int = 100, positive: int = 1, most: int | None = None
+    ) -> Material:
+        """The first k candidates of each query; a document graded `positive` or more is one. `most` keeps only
+        the first so many queries."""
+        if not collection.qrels:
+            raise UserError("this collection has no judgements", where=collection.name, todo="learning needs some")
+        judged = {qid: _graded(grades, positive) for qid, grades in collection.qrels.items()}
+        wanted = {docno for docnos in judged.values() for docno in docnos}
+        there = {docno for docno, _ in collection.documents() if docno in wanted}
+        held = {qid: tuple(docno for docno in docnos if docno in there) for qid, docnos in judged.items()}
+        usable = [qid for qid, docnos in held.items() if docnos and first.get(qid)]
+        chosen = list(islice(usable, most))
+        candidates = {qid: first[qid][:k] for qid in chosen}
+        positives = {qid: held[qid] for qid in chosen}
+        return cls(
+            name=collection.name,
+            queries={qid: collection.queries[qid] for qid in chosen},
+            qrels={qid: collection.qrels[qid] for qid in chosen},
+            candidates=candidates,
+            positives=positives,
+            texts=collection.texts(_documents(candidates, positives)),
+            lacking=sum(len(judged[qid]) - len(held[qid]) for qid in chosen),
+            left_out=len(judged) - len(usable),
+        )
+
+    def negatives(self, qid: str) -> tuple[str, ...]:
+        """A query's candidates that are not positive; one that nobody judged counts as not relevant."""
+        positive = set(self.positives[qid])
+        return tuple(row.docno for row in self.candidates[qid] if row.docno not in positive)
+
+    def pair(self, qid: str, docno: str) -> tuple[str, str]:
+        """The texts of a query and a document."""
+        return self.queries[qid], self.texts[docno]
+
+    def rows(self, qids: Iterable[str]) -> list[Retrieved]:
+        """The candidates of some queries."""
+        return [row for qid in qids for row in self.candidates[qid]]
+
+
+def _graded(grades: dict[str, int], positive: int) -> list[str]:
+    return [docno for docno, grade in grades.items() if grade >= positive]
+
+
+def _documents(candidates: Run, positives: dict[str, tuple[str, ...]]) -> Iterable[str]:
+    found = [row.docno for rows in candidates.values() for row in rows]
+    return dict.fromkeys([*found, *(docno for docnos in positives.values() for docno in docnos)])

@@ -1,0 +1,149 @@
+"""The report of an edit: what it turns, what moves, what it costs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from whyrank.reports.edit_figures import moves, turned_pieces
+from whyrank.reports.html import Cell, Report
+from whyrank.store.atomic import write_text
+
+RESULT = "edit.json"
+#: Name -> SVG, caption, and the data behind it.
+Figures = dict[str, tuple[str, str, Any]]
+COST_TOLD = (
+    "Agreement: nDCG@10 of the edited ranking with gains from the unedited one, 10 for its first document to 1 "
+    "for its tenth; 1 if the first ten stay as they are. In brackets 95% intervals by bootstrap over queries; the "
+    "difference is paired."
+)
+
+
+def write_result(told: dict[str, Any], folder: Path, name: str, figures: Figures) -> list[Path]:
+    """The JSON and the figures."""
+    write_text(folder / name, json.dumps(told, indent=2, allow_nan=False) + "\n")
+    for figure, (svg, _, _) in figures.items():
+        write_text(folder / f"{figure}.svg", svg)
+    return [folder / name, *(folder / f"{figure}.svg" for figure in figures)]
+
+
+def write_preview(told: dict[str, Any], folder: Path, manifest: dict[str, Any]) -> list[Path]:
+    """edit.json, the figures and report.html of a preview."""
+    figures = preview_figures(told)
+    paths = write_result(told, folder, RESULT, figures)
+    what = _what(told)
+    report = Report(
+        f"What would change? {told['ranker']} on {told['collection']}",
+        f"{what}. {told['pairs']} pairs of {told['cost']['queries']} queries; {told['rescored']} of them read a "
+        "changed token and were scored again, all others cannot change.",
+    )
+    report.heading("What it costs")
+    cost_table(report, [("", told["cost"])])
+    report.heading("What moves")
+    if "moves" in figures:
+        report.figure(*figures["moves"])
+    _moved(report, told)
+    if told["turns"]:
+        report.heading("What is turned")
+        report.figure(*figures["turns"])
+        _turns(report, told)
+    report.heading("Where the sign comes from")
+    report.paragraph(dial_in_words(told["dial"]))
+    return [*paths, report.write(folder / "report.html", manifest)]
+
+
+def preview_figures(told: Mapping[str, Any]) -> Figures:
+    found: Figures = {}
+    if told["changes"]:
+        rows = [
+            [change["qid"], d["docno"], d["before"], d["after"], d["score_before"], d["score_after"]]
+            for change in told["changes"]
+            for d in change["documents"]
+        ]
+        caption = "The queries that change most: the ranks of the documents that move, before and after the edit."
+        data = (["query", "document", "before", "after", "score before", "score after"], rows)
+        found["moves"] = (moves(told["changes"]), caption, data)
+    if told["turns"]:
+        turns = [[t["piece"], ", ".join(t["terms"]), t["before"], t["after"]] for t in told["turns"]]
+        caption = "U0 of the pieces that the edit turns, before and after."
+        found["turns"] = (turned_pieces(told["turns"]), caption, (["piece", "terms", "before", "after"], turns))
+    return found
+
+
+def dial_in_words(dial: Mapping[str, Any]) -> str:
+    """How sure the sign of U_0 is."""
+    return (
+        f"U0 is the first left singular vector of the embedding matrix (singular value {dial['s0']:.4g}), turned "
+        f"so that it goes against the IDF of {dial['idf']}: r = {dial['r']:.3f} "
+        f"[{dial['low']:.3f}, {dial['high']:.3f}] over {dial['words']} whole words."
+    )
+
+
+def cost_table(report: Report, costs: list[tuple[str, Mapping[str, Any]]], first: str = "") -> None:
+    """A row an edit: nDCG before, after and their difference, agreement, and how many queries change."""
+    columns = [
+        *([first] if first else []),
+        "queries that change",
+        "nDCG@10 before",
+        "after",
+        "difference",
+        "agreement",
+    ]
+    rows: list[list[Cell]] = [
+        [
+            *([name] if first else []), f"{cost['changed_queries']} of {cost['queries']}",
+            *(estimate_text(cost[key]) for key in ("ndcg_before", "ndcg_after")),
+            estimate_text(cost["difference"], "+.4f"), estimate_text(cost["agreement"]),
+        ]
+        for name, cost in costs
+    ]  # fmt: skip
+    report.table(columns, rows, COST_TOLD)
+
+
+def estimate_text(estimate: Mapping[str, Any] | None, form: str = ".4f") -> str | None:
+    """`0.7768 [0.7109, 0.8438] (n=26)`."""
+    if estimate is None or estimate["value"] is None:
+        return None
+    low, high = estimate["low"], estimate["high"]
+    around = "[–]" if low is None else f"[{low:{form}}, {high:{form}}]"
+    return f"{estimate['value']:{form}} {around} (n={estimate['n']})"
+
+
+def _moved(report: Report, told: Mapping[str, Any]) -> None:
+    if not told["changes"]:
+        report.paragraph("No document changes its rank.")
+        return
+    rows: list[list[Cell]] = [
+        [
+            change["query"], d["docno"], f"{d['before']} → {d['after']}",
+            f"{d['score_before']:.3f} → {d['score_after']:.3f}", d["grade"],
+        ]
+        for change in told["changes"]
+        for d in change["documents"]
+    ]  # fmt: skip
+    told_of = f"The {len(told['changes'])} queries that change most of {told['cost']['changed_queries']} that do."
+    report.table(["query", "document", "rank", "score", "grade"], rows, told_of)
+
+
+def _turns(report: Report, told: Mapping[str, Any]) -> None:
+    shared = {(one["term"], one["piece"]): one for one in told["shared"]}
+    rows: list[list[Cell]] = []
+    for turn in told["turns"]:
+        for term in turn["terms"]:
+            one = shared.get((term, turn["piece"]))
+            others = f"{one['words']} words in {one['documents']} documents" if one else "nobody"
+            examples = ", ".join(one["examples"]) if one else ""
+            rows.append([term, turn["piece"], f"{turn['before']:+.5f}", f"{turn['after']:+.5f}", others, examples])
+    report.table(["term", "piece", "U0 before", "U0 after", "also used by", "such as"], rows)
+
+
+def _what(told: Mapping[str, Any]) -> str:
+    if told["alignment"]:
+        one = told["alignment"]
+        return (
+            f"U0 aligned with the IDF of {told['dial']['idf']} ({one['tokens']} tokens): r over {one['words']} "
+            f"words from {one['r_before']:.3f} to {one['r_after']:.3f}, by a new SVD {one['r_by_new_svd']:.3f}"
+        )
+    return ", ".join(f"{e['direction']} {e['term']}={e['scale']:g}" for e in told["edits"])

@@ -1,0 +1,74 @@
+"""`whyrank circuit` from the outside, on a tiny cross-encoder."""
+
+import json
+from importlib.resources import files
+
+import jsonschema
+import pytest
+
+from tests.checkpoints import save
+from tests.circuits.test_evidence import counting_pairs
+from tests.circuits.test_search import pairs
+from tests.cli.run import one_line, whyrank
+from whyrank.axioms.pair import MinimalPair, write_pairs
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A ranker and pairs of four axioms."""
+    place = tmp_path_factory.mktemp("circuit")
+    save(place / "ce", head="AutoModelForSequenceClassification")
+    save(place / "bi")
+    for axiom in ("TFC1", "STMC1"):
+        write_pairs(place / f"{axiom}.jsonl", pairs(axiom, 12))
+    write_pairs(place / "TFC2.jsonl", counting_pairs())
+    write_pairs(place / "LNC1.jsonl", [
+        MinimalPair(f"l{k}", "red cat", "the dog sat", "the dog sat" + " people live" * k, axiom="LNC1",
+                    variant="sentences", aligned=False, prefer="baseline", k=k, qid=f"q{k}") for k in (1, 2)
+    ])  # fmt: skip
+    return place
+
+
+def call(folder, *more, ranker="ce"):
+    files = [word for name in ("TFC1", "STMC1", "TFC2", "LNC1") for word in ("--pairs", folder / f"{name}.jsonl")]
+    return whyrank("circuit", "--ranker", folder / ranker, *files, "--threshold", "relative=0.4", "--decide",
+                   "point", "--to-heads", "8", "--randoms", "2", "--steps", "2", *more)  # fmt: skip
+
+
+def test_what_it_writes(folder, tmp_path):
+    done = call(folder, "-o", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tmp_path / "run" / "circuit.json").read_text())
+    schema = json.loads(files("whyrank.reports").joinpath("schemas/circuit.schema.json").read_text())
+    jsonschema.validate(told, schema)
+    written = {path.name for path in (tmp_path / "run").iterdir()}
+    assert {"manifest.json", "report.html", "graph.svg", "tests.svg", "to-logits.svg"} <= written
+    assert not [name for name in written if name.startswith(".")], "nothing half-done is left"
+    assert set(told["faithfulness"]) == {"TFC1", "STMC1"}
+    senders = {edge["sender"] for edge in told["edges"] if edge["status"] == "kept"} - {"embed"}
+    assert {one["head"] for one in told["heads"]} == senders
+    assert sum(map(len, told["roles"].values())) == len(told["heads"])
+    again = call(folder, "-o", tmp_path / "again")
+    assert again.returncode == 0
+    assert (tmp_path / "again" / "circuit.json").read_text() == (tmp_path / "run" / "circuit.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--threshold", "relative=7"], "threshold relative=7"),
+        (["--threshold", "big=0.3"], "no threshold is called 'big'"),
+        (["--decide", "luck"], "cannot decide by 'luck'"),
+        (["--pairs", "nowhere.jsonl"], "no such file"),
+        (["--threshold", "share=1", "--decide", "point"], "no head passes the threshold share=1"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(folder, tmp_path, more, said):
+    done = call(folder, "-o", tmp_path / "run", *more)
+    assert said in one_line(done)
+    assert not (tmp_path / "run" / "circuit.json").exists()
+
+
+def test_a_bi_encoder_is_refused(folder, tmp_path):
+    said = one_line(call(folder, "-o", tmp_path / "run", ranker="bi"))
+    assert "no cross-encoder" in said and "ce-minilm-l12" in said

@@ -1,0 +1,12 @@
+"""Tiny models gain nothing from a second thread, and lose much where the cores are busy."""
+
+import pytest
+import torch
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

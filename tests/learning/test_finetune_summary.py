@@ -1,0 +1,105 @@
+"""The table against numpy and scipy, and what the report makes of it."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from whyrank.learning.finetune_summary import summarise
+from whyrank.learning.history import Epoch, History
+from whyrank.learning.jobs import Trained
+from whyrank.reports.finetune import beside_the_paper, verdict
+
+GENERATOR = np.random.default_rng(5)
+QIDS = [f"q{i}" for i in range(25)]
+HISTORY = History((Epoch(0, None, 0.5), Epoch(1, 0.2, 0.6)))
+CONDITIONS = ("full", "aligned-full", "embeddings", "aligned-embeddings")
+
+
+def values(shift=0.0):
+    return {
+        measure: {qid: float(np.clip(0.4 + shift + 0.1 * GENERATOR.standard_normal(), 0, 1)) for qid in QIDS}
+        for measure in ("nDCG@1", "nDCG@10")
+    }
+
+
+SHIFTS = dict(zip(CONDITIONS, (0.0, 0.2, 0.0, 0.0), strict=True))
+TRAINED = [Trained(name, seed, HISTORY, values(SHIFTS[name])) for name in CONDITIONS for seed in range(3)]
+UNTRAINED, FIRST = values(-0.1), values(-0.2)
+SUMMARY = summarise(TRAINED, UNTRAINED, FIRST)
+#: What the report needs besides.
+TOLD = {**SUMMARY, "split": {"test": QIDS}, "runs": [one.to_json() for one in TRAINED]}
+
+
+def by_seed(name, measure):
+    """[seeds, queries]"""
+    return np.array([[one.test[measure][qid] for qid in QIDS] for one in TRAINED if one.condition == name])
+
+
+def test_rows_are_means_over_queries_of_means_over_seeds_with_intervals():
+    found = {(row["name"], row["measure"]): row for row in SUMMARY["table"]}
+    assert [name for name, measure in found if measure == "nDCG@1"] == ["first stage", "untrained", *CONDITIONS]
+    for name in CONDITIONS:
+        row, mine = found[name, "nDCG@10"], by_seed(name, "nDCG@10")
+        assert row["mean"] == pytest.approx(mine.mean(axis=0).mean())
+        assert row["by_seed"] == pytest.approx(mine.mean(axis=1))
+        drawn = np.random.default_rng(1).choice(mine.mean(axis=0), (20000, len(QIDS))).mean(axis=1)
+        assert [row["low"], row["high"]] == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.004)
+    assert found["untrained", "nDCG@1"]["mean"] == pytest.approx(np.mean(list(UNTRAINED["nDCG@1"].values())))
+    assert found["untrained", "nDCG@1"]["by_seed"] == pytest.approx([found["untrained", "nDCG@1"]["mean"]])
+
+
+def test_differences_are_paired_over_queries_and_holm_corrected_within_their_family():
+    for family, count in (("conditions", 6), ("training", 8)):
+        rows = [row for row in SUMMARY["differences"] if row["family"] == family]
+        assert len(rows) == count
+        raw = []
+        for row in rows:
+            of = by_seed(row["of"], row["measure"]).mean(axis=0)
+            against = (
+                np.array([UNTRAINED[row["measure"]][qid] for qid in QIDS])
+                if row["against"] == "untrained"
+                else by_seed(row["against"], row["measure"]).mean(axis=0)
+            )
+            assert row["difference"] == pytest.approx((of - against).mean())
+            assert row["low"] < row["difference"] < row["high"]
+            raw.append(stats.ttest_rel(of, against).pvalue)
+        assert [row["p"] for row in rows] == pytest.approx(raw)
+        order = np.argsort(raw)
+        steps = np.minimum(1, np.maximum.accumulate(np.array(raw)[order] * np.arange(count, 0, -1)))
+        assert [rows[i]["p_holm"] for i in order] == pytest.approx(steps)
+
+
+def test_significant_differences_are_named_and_their_absence_said_plainly():
+    told = " ".join(verdict(TOLD))
+    assert "aligned-full - full, nDCG@1: +0." in told
+    assert "aligned-embeddings - embeddings" not in told
+    same = [Trained(name, 0, HISTORY, UNTRAINED) for name in CONDITIONS]
+    nothing = verdict({**TOLD, **summarise(same, UNTRAINED, FIRST)})
+    assert nothing == [
+        "No difference between the conditions is significant at 0.05 (Holm) on 25 test queries.",
+        "No condition's difference to the untrained ranker is significant at 0.05 (Holm) on 25 test queries.",
+    ]
+
+
+def test_trainings_that_brought_nothing_better_are_counted():
+    idle = Trained("full", 3, History((Epoch(0, None, 0.6), Epoch(1, 0.2, 0.5))), values())
+    (told,) = [
+        line for line in verdict({**TOLD, "runs": [one.to_json() for one in [*TRAINED, idle]]}) if "kept" in line
+    ]
+    assert told.startswith("In 1 of 13 trainings no epoch did better")
+    assert not any("kept" in line for line in verdict(TOLD))
+
+
+def test_the_papers_findings_stand_beside_what_was_found():
+    (_, best), *rest = beside_the_paper(TOLD)
+    assert best.startswith("A2 has the best, 0.6")
+    equal = [here for claim, here in rest if claim == "B1 (embeddings) is about equal to A1 (full)"]
+    assert [here.split(":")[0] for here in equal] == ["nDCG@1", "nDCG@10"]
+    assert all("not significant" in here for here in equal) and len(rest) == 4
+    alone = summarise([one for one in TRAINED if one.condition == "full"], UNTRAINED, FIRST)
+    assert beside_the_paper({**TOLD, **alone}) == []
+
+
+def test_one_condition_alone_is_compared_with_the_untrained_ranker_only():
+    alone = summarise([one for one in TRAINED if one.condition == "full"], UNTRAINED, FIRST)
+    assert {(row["of"], row["against"]) for row in alone["differences"]} == {("full", "untrained")}

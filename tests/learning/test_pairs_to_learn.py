@@ -1,0 +1,84 @@
+"""What an epoch learns from: every positive that has a text, and negatives that are never positive."""
+
+from collections import Counter
+
+import pytest
+
+from tests.learning.small import COLLECTION, DOCUMENTS, FIRST, QRELS, QUERIES
+from whyrank.collections.collection import Collection
+from whyrank.collections.records import Retrieved
+from whyrank.errors import UserError
+from whyrank.learning.material import Material
+from whyrank.learning.pairs_to_learn import PairsToLearn
+
+MATERIAL = Material.of(COLLECTION, FIRST)
+
+
+def test_negatives_are_candidates_and_never_positives():
+    pairs = PairsToLearn.of(MATERIAL, QUERIES, negatives=3)
+    candidates = {qid: {row.docno for row in rows} for qid, rows in FIRST.items()}
+    for seed in range(3):
+        for epoch in range(1, 30):
+            for qid, docno, label in pairs.epoch(seed, epoch):
+                assert label == float(QRELS[qid].get(docno, 0) >= 1)
+                assert label or docno in candidates[qid]
+
+
+def test_every_epoch_has_each_positive_once_with_its_own_distinct_negatives():
+    pairs = PairsToLearn.of(MATERIAL, ["q0", "q1"], negatives=3)
+    examples = pairs.epoch(0, 1)
+    assert len(examples) == len(pairs) == 2 * 2 * (1 + 3) and pairs.positives == 4
+    positives = [(qid, docno) for qid, docno, label in examples if label]
+    assert sorted(positives) == [("q0", "d0-0"), ("q0", "d0-1"), ("q1", "d1-0"), ("q1", "d1-1")]
+    counts = Counter((qid, docno) for qid, docno, label in examples if not label)
+    assert max(counts.values()) <= 2, "a document is drawn at most once for each of the two positives"
+
+
+def test_negatives_are_drawn_anew_each_epoch_by_seed_epoch_and_query_alone():
+    pairs = PairsToLearn.of(MATERIAL, QUERIES)
+    assert pairs.epoch(0, 1) == pairs.epoch(0, 1)
+    assert sorted(pairs.epoch(0, 1)) != sorted(pairs.epoch(0, 2))
+    assert sorted(pairs.epoch(0, 1)) != sorted(pairs.epoch(1, 1))
+    alone = PairsToLearn.of(MATERIAL, ["q3"]).epoch(0, 1)
+    assert sorted(alone) == sorted(example for example in pairs.epoch(0, 1) if example.qid == "q3")
+
+
+def test_all_unjudged_candidates_are_drawn_in_the_end():
+    pairs = PairsToLearn.of(MATERIAL, ["q0"])
+    drawn = {docno for epoch in range(50) for _, docno, label in pairs.epoch(0, epoch) if not label}
+    assert drawn == {row.docno for row in FIRST["q0"]} - {"d0-0", "d0-1"}
+    assert drawn - QRELS["q0"].keys(), "some of them nobody judged"
+
+
+def test_a_query_with_few_negatives_gets_those_it_has():
+    pairs = PairsToLearn((("q", ("a", "b"), ("x",)), ("r", ("c",), ())), negatives=3)
+    assert len(pairs) == 5 == len(pairs.epoch(0, 1))
+    assert pairs.steps(2) == 3 == len(pairs.batches(0, 1, 2))
+
+
+def test_what_is_positive_is_told_by_the_grade():
+    assert MATERIAL.positives["q0"] == ("d0-0", "d0-1")
+    assert Material.of(COLLECTION, FIRST, positive=2).positives["q0"] == ("d0-0",)
+    assert "d0-1" in Material.of(COLLECTION, FIRST, positive=2).negatives("q0")
+
+
+def test_what_cannot_be_learned_from_is_left_out_and_counted():
+    qrels = {"q0": {"d0-0": 1, "elsewhere": 1}, "q1": {"d1-0": 0}, "q2": {"elsewhere": 2}, "q3": {"d3-0": 1}}
+    collection = Collection.from_records("odd", DOCUMENTS, QUERIES, qrels)
+    first = {qid: [Retrieved(qid, "d5-0", 1, 1.0, "x"), Retrieved(qid, "d6-0", 2, 0.5, "x")] for qid in QUERIES}
+    material = Material.of(collection, {**first, "q3": []}, k=1)
+    assert list(material.queries) == ["q0"]
+    assert material.positives == {"q0": ("d0-0",)}
+    assert (material.lacking, material.left_out) == (1, 3)
+    assert material.texts == {"d5-0": DOCUMENTS["d5-0"], "d0-0": DOCUMENTS["d0-0"]}, (
+        "k candidates and the positives"
+    )
+
+
+def test_a_collection_without_judgements_is_refused():
+    with pytest.raises(UserError, match="no judgements"):
+        Material.of(Collection.from_records("bare", DOCUMENTS, QUERIES), FIRST)
+
+
+def test_only_the_first_queries_are_kept_when_asked():
+    assert list(Material.of(COLLECTION, FIRST, most=3).queries) == ["q0", "q1", "q2"]
