@@ -66,6 +66,20 @@ def test_r_of_every_head_by_loops_and_scipy(ranker, idf):
             assert told.n == len(points) and told.clusters == 3
 
 
+def test_what_cls_reads_by_idf(ranker, idf):
+    tests, head = AttentionTests.on(ranker, TEXTS, idf), Head(1, 2)
+    points = []
+    for one in TEXTS:
+        reading = Reading.of(ranker, one.query, one.text)
+        points += [(idf[reading.tokens.ids[i]], float(reading.attention[1, 2, 0, i])) for i in reading.query]
+    points = sorted(point for point in points if not np.isnan(point[0]))
+    told = tests.by_idf(head, steps=2)
+    half = -(-len(points) // 2)
+    assert [one["n"] for one in told] == [half, len(points) - half]
+    assert told[0]["mean"] == pytest.approx(np.mean([y for _, y in points[:half]]), abs=1e-6)
+    assert told[1]["idf"] == pytest.approx(np.mean([x for x, _ in points[half:]]), abs=1e-6)
+
+
 def test_r_within_texts_is_blind_to_differences_between_them(ranker, idf):
     tests = AttentionTests(ranker, idf)
     heads = len(all_heads(ranker.encoder))
@@ -95,6 +109,7 @@ def fake_tests(idf):
             tests.pooled[name].add(str(i), x, y)
             tests.within[name].add(str(i), x - x.mean(), y - y.mean(1, keepdims=True))
         tests._mass.setdefault(str(i), []).append(np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.6]))
+        tests._reads.append((str(i), np.arange(2.0), np.ones((6, 2))))
     return tests
 
 

@@ -19,6 +19,7 @@ from torch.nn.functional import normalize
 
 from whyrank.circuits.head import Head, all_heads
 from whyrank.circuits.reading import Reading
+from whyrank.evaluation.bootstrap import clustered_intervals
 from whyrank.evaluation.correlation import ClusteredMoments, Pearson
 from whyrank.interventions.statistics import finite
 from whyrank.rankers.cross_encoder import CrossEncoder
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 TESTS = ("scoring", "contextualization", "matching")
+#: Steps of IDF in a curve.
+STEPS = 8
 
 
 class Text(NamedTuple):
@@ -46,7 +49,10 @@ class AttentionTests:
     idf: np.ndarray
     pooled: dict[str, ClusteredMoments] = field(init=False)
     within: dict[str, ClusteredMoments] = field(init=False)
+    #: For each reading of each query: how much of its attention CLS gives to the query's tokens, [heads].
     _mass: dict[str, list[np.ndarray]] = field(default_factory=dict)
+    #: The same for each of the query's tokens that has an IDF: (query, IDF [m], attention [heads, m]).
+    _reads: list[tuple[str, np.ndarray, np.ndarray]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         count = self.ranker.encoder.layers * self.ranker.encoder.heads
@@ -72,12 +78,13 @@ class AttentionTests:
         to_query = reading.block([0], reading.query)[:, :, 0]
         self._add("scoring", cluster, rarity, to_query.flatten(0, 1).numpy())
         self._mass.setdefault(cluster, []).append(to_query.sum(-1).flatten().numpy())
+        known = np.isfinite(rarity)
+        self._reads.append((cluster, rarity[known], to_query.flatten(0, 1).numpy()[:, known]))
         if len(reading.query) > 1:
             self._add("contextualization", cluster, rarity, _from_others(reading).flatten(0, 1).numpy())
         if reading.document:
             attention = reading.block(reading.query, reading.document)
             self._add("matching", cluster, self._cosines(reading), attention.flatten(2).flatten(0, 1).numpy())
-        assert np.isfinite(to_query.numpy()).all()
 
     def _add(self, name: str, cluster: str, x: np.ndarray, y: np.ndarray) -> None:
         import numpy as np
@@ -103,6 +110,27 @@ class AttentionTests:
         import numpy as np
 
         return np.mean([one for several in self._mass.values() for one in several], axis=0)
+
+    def by_idf(self, head: Head, steps: int = STEPS) -> list[dict[str, Any]]:
+        """What CLS reads of query tokens in a head, by steps of their IDF with as many tokens each; intervals over
+        queries."""
+        import numpy as np
+
+        number = self.heads().index(head)
+        rarity = np.concatenate([x for _, x, _ in self._reads])
+        reads = np.concatenate([y[number] for _, _, y in self._reads])
+        queries = [query for query, x, _ in self._reads for _ in x]
+        order = np.array_split(np.argsort(rarity, kind="stable"), min(steps, len(rarity)))
+        found = []
+        for some in (some for some in order if len(some)):
+            (interval,) = clustered_intervals(reads[some][:, None], [queries[i] for i in some])
+            found.append(
+                {
+                    "idf": float(rarity[some].mean()), "mean": float(reads[some].mean()),
+                    "low": finite(interval.low), "high": finite(interval.high), "n": len(some),
+                }
+            )  # fmt: skip
+        return found
 
     def correlations(self, seed: int = 0) -> dict[str, dict[str, list[Pearson]]]:
         """{'pooled' or 'within': {test: r of every head}}."""

@@ -71,6 +71,7 @@ def roles_json(circuit: Circuit, tests: AttentionTests, seed: int = 0) -> dict[s
         for name, values in found.items():
             for row, value in zip(told["heads"], values, strict=True):
                 row.setdefault(kind, {})[name] = pearson_json(value)
+    told["by_idf"] = {str(head): tests.by_idf(head) for head in circuit.role("scoring")}
     told["roles"] = {name: _group(circuit.role(name), name, tests, heads, seed) for name in TESTS}
     return told
 

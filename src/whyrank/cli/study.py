@@ -10,8 +10,10 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.console import command, say, suggest
+from whyrank.errors import UserError
 
 if TYPE_CHECKING:
+    from whyrank.studies.semantic_circuit import StudySizes
     from whyrank.studies.stage import Stage
 
 app = typer.Typer(help="The papers end to end, their tables beside ours.", no_args_is_help=True)
@@ -35,25 +37,48 @@ def semantic_circuit(
 ) -> None:
     """'Pathway to Relevance': the circuit, its roles, IDF edits, suppression, SemanticBM; about an hour."""
     say(f"study semantic-circuit: {ranker} on {collection}{', quick' if quick else ''}")
+    from whyrank.studies.semantic_circuit import StudySizes
+
+    sizes = StudySizes.quick() if quick else StudySizes()
+    run_semantic_circuit(ranker, collection, out, sizes, terms, tuple(extras or ()), quick=quick, seed=seed)
+    suggest(
+        f"open {out / 'report.html'} in a browser",
+        command("rank", "--ranker", f"semantic-bm:{out / 'semantic-bm'}", "--collection", collection, "-o", "RUN"),
+    )
+
+
+def run_semantic_circuit(
+    ranker: str,
+    collection: str,
+    out: Path,
+    sizes: StudySizes,
+    terms: Path | None = None,
+    extras: tuple[str, ...] = (),
+    *,
+    quick: bool = False,
+    seed: int = 0,
+) -> None:
+    """All stages in order, then the report; stages that were done before are not done again."""
     from whyrank.circuits.reading import cross_encoder
     from whyrank.collections.catalogue import open_collection
     from whyrank.rankers.load import load
     from whyrank.reports.manifest import RunFolder
     from whyrank.reports.semantic_circuit_study import write_study
     from whyrank.store.packages import sha256
-    from whyrank.studies.semantic_circuit import StudySizes, stages
+    from whyrank.studies.semantic_circuit import stages
     from whyrank.studies.stand_ins import stand_in_words
 
-    sizes = StudySizes.quick() if quick else StudySizes()
-    opened = cross_encoder(load(ranker))
+    words = terms or out / "stand-ins.txt"
+    plan = stages(ranker, collection, out, sizes, terms=words, extras=extras, seed=seed)
+    if terms is not None and not terms.is_file():
+        raise UserError("no such file", where=terms, todo="one word a line")
     documents = open_collection(collection)
+    opened = cross_encoder(load(ranker, collection=documents))
     inputs: dict[str, Any] = {
         "ranker": [opened.name, opened.fingerprint()], "collection": documents.fingerprint(), "sizes": vars(sizes),
-        "terms": sha256(terms) if terms else None, "with": extras or [], "seed": seed,
+        "terms": sha256(terms) if terms else None, "with": list(extras), "seed": seed,
     }  # fmt: skip
     folder = RunFolder.claim(out, "study semantic-circuit", inputs)
-    words = terms or out / "stand-ins.txt"
-    plan = stages(ranker, collection, out, sizes, terms=words, extras=tuple(extras or ()), seed=seed)
     folder.begin()
     if terms is None:
         stand_in_words(words, documents, opened.pieces.tokenizer, seed)
@@ -64,10 +89,6 @@ def semantic_circuit(
     paths = write_study(out, parts, about=about, manifest=manifest)
     folder.save(manifest)
     say(f"wrote {', '.join(path.name for path in paths)} to {out}")
-    suggest(
-        f"open {out / 'report.html'} in a browser",
-        command("rank", "--ranker", f"semantic-bm:{out / 'semantic-bm'}", "--collection", collection, "-o", "RUN"),
-    )
 
 
 def run_stage(stage: Stage, number: int, of: int) -> Stage:

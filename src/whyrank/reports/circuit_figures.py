@@ -20,6 +20,8 @@ SHOWN = 4
 def circuit_figures(found: dict[str, Any]) -> Figures:
     """By name; what was not measured has no figure."""
     figures: Figures = {"graph": _graph(found), "tests": _tests(found)}
+    if found["tests"]["by_idf"]:
+        figures["scoring-idf"] = _by_idf(found)
     figures |= _steps(found)
     figures |= _example(found["example"])
     if "saturation" in found:
@@ -47,6 +49,19 @@ def _tests(found: dict[str, Any]) -> Any:
     data = [[row["head"], row["role"], *(row["pooled"][name]["r"] for name in TESTS)] for row in rows]
     told = "The r of each test for every head; a dot marks the heads of that role."
     return _map(panels, "r", marked), told, (["head", "role", *TESTS], data)
+
+
+def _by_idf(found: dict[str, Any]) -> Any:
+    """Each scoring head with its own sign: which read rare terms, which common ones."""
+    curves = {
+        head: [Point(p["idf"], p["mean"], p["low"], p["high"]) for p in points]
+        for head, points in found["tests"]["by_idf"].items()
+    }
+    data = [[head, p["idf"], p["mean"], p["low"], p["high"], p["n"]]
+            for head, points in found["tests"]["by_idf"].items() for p in points]  # fmt: skip
+    svg = line_plots({"scoring heads": curves}, "IDF of the query token", "attention of CLS")
+    caption = "What CLS reads of query tokens in each scoring head, by the token's IDF."
+    return svg, caption, (["head", "IDF", "attention", "low", "high", "n"], data)
 
 
 def _steps(found: dict[str, Any]) -> Figures:

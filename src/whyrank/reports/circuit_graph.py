@@ -43,7 +43,7 @@ def _places(heads: list[str]) -> dict[str, tuple[float, float]]:
     for name in heads:
         rows[int(name[1:].split(".")[0])].append(name)
     top = max(rows, default=0)
-    places = {"embed": (0.0, -1.0), "logits": (0.0, top + 1.0)}
+    places = {"embed": (0.0, min(rows, default=0) - 1.0), "logits": (0.0, top + 1.0)}
     for layer, names in rows.items():
         ordered = sorted(names, key=lambda name: int(name.split("H")[1]))
         for i, name in enumerate(ordered):

@@ -16,6 +16,8 @@ from typing import Any
 from whyrank.store.atomic import write_text
 
 Cell = str | float | int | None
+#: Letters of a cell that may go over several lines.
+LONG = 40
 #: What stands between these is what the report says; outside of them is the page.
 BEGIN, END = "<!-- report -->", "<!-- end of report -->"
 
@@ -32,13 +34,14 @@ h1 { font-size: 1.6rem; line-height: 1.2; margin: 0 0 .3rem; } h2 { font-size: 1
 h3 { font-size: 1rem; margin: 1.6rem 0 .4rem; }
 p.lead { color: var(--quiet); margin-top: 0; } a { color: var(--accent); }
 nav ol { columns: 2; padding-left: 1.2rem; } figure { margin: 1rem 0; }
-figure svg { width: 100%; max-width: 60rem; height: auto; background: #fff; border: 1px solid var(--line);
+figure svg { width: auto; max-width: 100%; height: auto; background: #fff; border: 1px solid var(--line);
   border-radius: 6px; }
 figcaption, p.caption { color: var(--quiet); font-size: .88rem; margin: .6rem 0 0; }
-.wide { overflow-x: auto; } .wide svg { min-width: 36rem; }
+.wide { overflow-x: auto; } .wide svg { min-width: min(100%, 20rem); }
 table { border-collapse: collapse; font-size: .88rem; margin: .6rem 0; }
 th, td { padding: .25rem .6rem; white-space: nowrap;
   border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
+td.long { white-space: normal; min-width: 16rem; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 pre { background: var(--card); padding: .7rem; overflow-x: auto; font-size: .8rem; border-radius: 6px; }
 details { margin: .4rem 0; } summary { cursor: pointer; }
@@ -72,7 +75,7 @@ class Report:
         head = "".join(f"<th{_class(n)}>{escape(c)}</th>" for c, n in zip(columns, numeric, strict=True))
         body = "".join(
             "<tr>"
-            + "".join(f"<td{_class(n)}>{escape(_text(v))}</td>" for v, n in zip(row, numeric, strict=True))
+            + "".join(f"<td{_class(n, v)}>{escape(_text(v))}</td>" for v, n in zip(row, numeric, strict=True))
             + "</tr>"
             for row in rows
         )
@@ -127,7 +130,10 @@ def _is_number(value: Cell) -> bool:
     return value is None or isinstance(value, int | float) or (bool(value) and value[:1] in "+-.0123456789<–")
 
 
-def _class(numeric: bool) -> str:
+def _class(numeric: bool, value: Cell = None) -> str:
+    """Numbers to the right; text that is long may go over several lines."""
+    if isinstance(value, str) and len(value) > LONG:
+        return ' class="long"'
     return ' class="number"' if numeric else ""
 
 

@@ -25,8 +25,8 @@ RESULT_FILES = {
 Done = tuple[str, str, Path, str]
 WHY = (
     "Where they differ: the paper's pairs are of MS MARCO passages and 10,000 in number, ours of the collection "
-    "named above, cut to the length in the commands; its threshold is told in more than one way; the ranker's weights "
-    "here may come from a mirror of 8-bit numbers. What of these makes a difference, a run on other pairs can tell."
+    "named above, cut to the length in the commands; its threshold is told in more than one way; the ranker's "
+    "weights here may come from a mirror of 8-bit numbers. Which of these matters, a run on other pairs can tell."
 )
 
 
