@@ -31,7 +31,7 @@ def warn(told: Mapping[str, Any]) -> None:
         if one["words"]:
             users.append(f"stands in {_count(one['words'], 'other word')} ({', '.join(one['examples'])}) of "
                          f"{_count(one['documents'], 'document')}")  # fmt: skip
-        say(f"warning: {one['term']}: its piece '{one['piece']}' {' and '.join(users)}, which move with it")
+        say(f"warning: {one['term']}: its piece '{one['piece']}' {' and '.join(users)}; that moves, too")
     if len(told["shared"]) > WARNINGS:
         say(f"warning: {len(told['shared']) - WARNINGS} more pieces are shared with other words")
     for term, others in told["spellings"].items():
@@ -61,7 +61,7 @@ def show_moves(told: Mapping[str, Any]) -> None:
         for i, one in enumerate(change["documents"][:DOCUMENTS]):
             grade = "–" if one["grade"] is None else str(one["grade"])
             scores = f"{one['score_before']:.3f} → {one['score_after']:.3f}"
-            query = change["query"][:40] if i == 0 else ""
+            query = change["query"][:30] if i == 0 else ""
             table.add_row(query, one["docno"], f"{one['before']} → {one['after']}", scores, grade)
     console().print(table)
 

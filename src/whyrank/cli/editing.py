@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -74,8 +74,9 @@ def run_preview(
 
     stage, folder = claimed(dial, collection, out, "edit", run, k, n, seed, settings)
     shards, step = shards_of(folder), step_of(folder)
-    unedited = Unedited.ranked(dial.ranker, collection, stage, k=k, shards=shards, step=step)
-    found, cost = preview(unedited, change, seed=seed, shards=shards, step=step)
+    with given_up_when_refused(folder):
+        unedited = Unedited.ranked(dial.ranker, collection, stage, k=k, shards=shards, step=step)
+        found, cost = preview(unedited, change, seed=seed, shards=shards, step=step)
     result = {
         "what": "preview", "ranker": dial.ranker.name, "source": str(dial.ranker.source),
         "collection": collection.name, "k": k, "dial": dial.to_json(), **told, **found,
@@ -115,6 +116,23 @@ def step_of(folder: RunFolder | None) -> Step:
         return progress_bar(name, count, "pairs") if count else quietly(name, count)
 
     return step
+
+
+@contextmanager
+def given_up_when_refused(folder: RunFolder | None) -> Iterator[None]:
+    """Leaves nothing of a run folder whose work turns out to be refused, so that it can be used again."""
+    from whyrank.rankers.shards import forget_shards
+    from whyrank.reports.manifest import CLAIM
+
+    try:
+        yield
+    except UserError:
+        if folder is not None and folder.path.is_dir():
+            forget_shards(folder.path / f".shards-{folder.key}")
+            (folder.path / CLAIM).unlink(missing_ok=True)
+            if not any(folder.path.iterdir()):
+                folder.path.rmdir()
+        raise
 
 
 def shards_of(folder: RunFolder | None) -> Path | None:

@@ -17,6 +17,7 @@ from whyrank.cli.editing import (
     Rule,
     Save,
     claimed,
+    given_up_when_refused,
     open_dial,
     parse_scales,
     step_of,
@@ -99,8 +100,9 @@ def _suppress(
     from whyrank.reports.suppress import write_suppress
 
     shards, step, model = folder.path / f".shards-{folder.key}", step_of(folder), dial.ranker
-    unedited = Unedited.ranked(model, collection, stage, k=k, shards=shards, step=step)
-    found = measure(dial, listed, unedited, **how, shards=shards, step=step)
+    with given_up_when_refused(folder):
+        unedited = Unedited.ranked(model, collection, stage, k=k, shards=shards, step=step)
+        found = measure(dial, listed, unedited, **how, shards=shards, step=step)
     about = describe_edits(dial, listed.edits(how["scales"][-1], how["rule"]), texts_of(collection))
     result: dict[str, Any] = {
         "ranker": model.name, "source": str(model.source), "collection": collection.name, "k": k,

@@ -114,5 +114,6 @@ class _Users:
 
 
 def _spelled(term: str) -> set[str]:
-    """The words that are the term itself."""
-    return {*words(term), term.lower()}
+    """How the term itself is written, in the texts and in the vocabulary; each word of several is another word."""
+    own = words(term)
+    return {term.lower(), *(own if len(own) == 1 else ())}

@@ -15,9 +15,10 @@ RESULT = "edit.json"
 #: Name -> SVG, caption, and the data behind it.
 Figures = dict[str, tuple[str, str, Any]]
 COST_TOLD = (
-    "Agreement: nDCG@10 of the edited ranking with gains from the unedited one, 10 for its first document to 1 "
-    "for its tenth; 1 if the first ten stay as they are. In brackets 95% intervals by bootstrap over queries; the "
-    "difference is paired."
+    "Changed: queries whose order changes. nDCG@10 is over the judged queries, agreement over all: the nDCG@10 "
+    "of the edited ranking with gains from the unedited one, 10 for its first document to 1 for its tenth; it is "
+    "1 if the first ten stay as they are. In brackets 95% intervals by bootstrap over queries; the difference is "
+    "paired."
 )
 
 
@@ -83,32 +84,30 @@ def dial_in_words(dial: Mapping[str, Any]) -> str:
 
 def cost_table(report: Report, costs: list[tuple[str, Mapping[str, Any]]], first: str = "") -> None:
     """A row an edit: nDCG before, after and their difference, agreement, and how many queries change."""
-    columns = [
-        *([first] if first else []),
-        "queries that change",
-        "nDCG@10 before",
-        "after",
-        "difference",
-        "agreement",
-    ]
+    columns = ["changed", "judged", "nDCG@10 before", "after", "difference", "agreement"]
     rows: list[list[Cell]] = [
         [
             *([name] if first else []), f"{cost['changed_queries']} of {cost['queries']}",
-            *(estimate_text(cost[key]) for key in ("ndcg_before", "ndcg_after")),
-            estimate_text(cost["difference"], "+.4f"), estimate_text(cost["agreement"]),
+            (cost["ndcg_after"] or {"n": 0})["n"],
+            *(with_interval(cost[key]) for key in ("ndcg_before", "ndcg_after")),
+            with_interval(cost["difference"], "+.4f"), with_interval(cost["agreement"]),
         ]
         for name, cost in costs
     ]  # fmt: skip
-    report.table(columns, rows, COST_TOLD)
+    report.table([*([first] if first else []), *columns], rows, COST_TOLD)
 
 
-def estimate_text(estimate: Mapping[str, Any] | None, form: str = ".4f") -> str | None:
+def estimate_text(estimate: Mapping[str, Any], form: str = ".4f") -> str:
     """`0.7768 [0.7109, 0.8438] (n=26)`."""
+    return f"{with_interval(estimate, form)} (n={estimate['n']})"
+
+
+def with_interval(estimate: Mapping[str, Any] | None, form: str = ".4f") -> str | None:
+    """`0.7768 [0.7109, 0.8438]`."""
     if estimate is None or estimate["value"] is None:
         return None
     low, high = estimate["low"], estimate["high"]
-    around = "[–]" if low is None else f"[{low:{form}}, {high:{form}}]"
-    return f"{estimate['value']:{form}} {around} (n={estimate['n']})"
+    return f"{estimate['value']:{form}} " + ("[–]" if low is None else f"[{low:{form}}, {high:{form}}]")
 
 
 def _moved(report: Report, told: Mapping[str, Any]) -> None:
@@ -133,10 +132,10 @@ def _turns(report: Report, told: Mapping[str, Any]) -> None:
     for turn in told["turns"]:
         for term in turn["terms"]:
             one = shared.get((term, turn["piece"]))
-            others = f"{one['words']} words in {one['documents']} documents" if one else "nobody"
-            examples = ", ".join(one["examples"]) if one else ""
+            others = f"{one['words']} in {one['documents']} documents" if one else "none"
+            examples = ", ".join(dict.fromkeys([one["word"] or "", *one["examples"]])).strip(", ") if one else ""
             rows.append([term, turn["piece"], f"{turn['before']:+.5f}", f"{turn['after']:+.5f}", others, examples])
-    report.table(["term", "piece", "U0 before", "U0 after", "also used by", "such as"], rows)
+    report.table(["term", "piece", "U0 before", "U0 after", "other words with it", "such as"], rows)
 
 
 def _what(told: Mapping[str, Any]) -> str:

@@ -73,8 +73,8 @@ def _left_out(report: Report, told: Mapping[str, Any]) -> None:
 
 def _caption(told: Mapping[str, Any]) -> str:
     return (
-        f"Above: the share of {told['kept']} unsafe documents that score below the same without the "
-        "word. Below: nDCG@10 of the collection's ranking, against the judgements and against the unedited ranking."
+        f"Above: the share of {told['kept']} unsafe documents that score below the same document without the "
+        "word. Below: nDCG@10 of the collection's ranking, against judgements and against the unedited ranking."
     )
 
 

@@ -1,0 +1,100 @@
+"""`whyrank edit` from the outside: preview, save, the experiment, and what it refuses."""
+
+import json
+from importlib.resources import files
+
+import jsonschema
+import numpy as np
+import pytest
+
+from tests.cli.run import one_line, whyrank
+from tests.edits.dialed import COLLECTION, cross_encoder, idf_file, write_collection
+from whyrank.collections.formats import read_run
+from whyrank.rankers.load import load
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    """A folder with a tiny ranker, an IDF for it, and a small collection."""
+    folder = tmp_path_factory.mktemp("edit")
+    ranker = cross_encoder(folder / "ranker")
+    idf_file(ranker, folder / "idf.tsv")
+    write_collection(folder / "collection")
+    return folder
+
+
+def result(folder):
+    told = json.loads((folder / "edit.json").read_text())
+    jsonschema.validate(
+        told, json.loads(files("whyrank.reports").joinpath("schemas/edit.schema.json").read_text())
+    )
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")], "nothing half-done is left"
+    return told
+
+
+def edit(here, *how):
+    return whyrank("edit", "--ranker", here / "ranker", "--idf", here / "idf.tsv", *how)
+
+
+def test_what_is_saved_scores_as_was_previewed(here, tmp_path):
+    out, new = tmp_path / "run", tmp_path / "new"
+    how = ["--up", "cat=40", "--down", "house=15", "--down", "red tree=9", "--collection", here / "collection"]
+    done = edit(here, *how, "--preview", "-k", "9", "-o", out, "--save", new)
+    assert done.returncode == 0, done.stderr
+    told = result(out)
+    assert told["what"] == "preview" and told["cost"]["changed_queries"] > 0
+    texts = dict(COLLECTION.documents())
+    edited, plain = load(str(new)), load(str(here / "ranker"))
+    for name, ranker in (("before", plain), ("after", edited)):
+        rows = [row for rows in read_run(out / f"{name}.trec").values() for row in rows]
+        scores = ranker.score([(COLLECTION.queries[row.qid], texts[row.docno]) for row in rows])
+        np.testing.assert_allclose(scores, [row.score for row in rows], atol=1e-5)
+    done_to_it = json.loads((new / "edits.json").read_text())
+    assert done_to_it["fingerprint"] == plain.fingerprint() != edited.fingerprint()
+    assert [one["term"] for one in done_to_it["edits"]] == ["cat", "house", "red tree"]
+    moved = {turn["piece"]: turn["after"] - turn["before"] for turn in done_to_it["turns"]}
+    assert set(moved) == {"cat", "house", "red", "tree"} and moved["cat"] < 0 < moved["house"]
+    assert done_to_it["dial"]["s0"] == pytest.approx(
+        np.linalg.svd(plain.encoder.word_embeddings.detach().numpy(), compute_uv=False)[0], rel=1e-5
+    )
+    assert "nDCG@10 before" in done.stdout and "warning: red tree" in done.stderr
+    assert "<svg" in (out / "report.html").read_text()
+
+
+def test_a_preview_needs_no_folder_and_saves_nothing(here, tmp_path):
+    done = whyrank(
+        "edit", "--ranker", here / "ranker", "--idf", here / "idf.tsv", "--up", "cat=40", "--preview", "-n", "2",
+        "--collection", here / "collection", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "2 queries" in done.stdout and list(tmp_path.iterdir()) == []
+    assert "--up cat=40 --save FOLDER" in done.stderr
+
+
+def test_the_experiment(here, tmp_path):
+    out = tmp_path / "run"
+    how = ["--collection", here / "collection", "--scales", "1,20", "--head", "1.2", "-n", "3", "-o", out]
+    done = edit(here, "--experiment", *how)
+    assert done.returncode == 0, done.stderr
+    told = result(out)
+    assert told["what"] == "experiment" and told["queries"] == 3 and told["head"] == "1.2"
+    assert len(told["curves"]) == 7 * 2 * 2
+    assert (out / "report.html").read_text().count("<svg") == 3
+
+
+def test_what_it_refuses(here, tmp_path):
+    def refused(*how):
+        return one_line(edit(here, *how))
+
+    new, collection = ["--save", tmp_path / "new"], ["--collection", here / "collection"]
+    assert "the term 'zebra' is not in the ranker's vocabulary" in refused("--up", "zebra=5", *new)
+    assert "'cat' is no edit" in refused("--up", "cat", *new)
+    assert "no edit; give --up" in refused(*new)
+    assert "--preview needs a collection" in refused("--up", "cat=5", "--preview")
+    assert "needs --collection and -o" in refused("--experiment")
+    assert "by itself" in refused("--experiment", "--up", "cat=5", *collection, "-o", tmp_path / "x")
+    assert "no scales" in refused("--experiment", *collection, "-o", tmp_path / "x", "--scales", "0,1")
+    assert "this folder holds other files" in refused("--up", "cat=5", "--save", here / "ranker")
+    unclear = whyrank("edit", "--ranker", here / "ranker", "--up", "cat=5", *new)
+    assert "its sign is unknown" in one_line(unclear), "the built-in collection has few words of this vocabulary"
+    assert list(tmp_path.iterdir()) == [], "nothing is left of what was refused"

@@ -1,0 +1,140 @@
+"""What an edit costs: agreement against ir_measures, and only changed pairs scored again."""
+
+import math
+import random
+
+import ir_measures
+import numpy as np
+import pytest
+from ir_measures import nDCG
+
+from tests.edits.dialed import COLLECTION, cross_encoder, dialed
+from whyrank.collections.bm25 import first_stage
+from whyrank.collections.collection import Collection
+from whyrank.edits.cost import Cost, agreement
+from whyrank.edits.preview import describe_edits, preview
+from whyrank.edits.rows import applied
+from whyrank.edits.term_edit import Edits
+from whyrank.edits.unedited import Unedited
+
+
+@pytest.fixture(scope="module")
+def ranker(tmp_path_factory):
+    return cross_encoder(tmp_path_factory.mktemp("ranker"))
+
+
+@pytest.fixture
+def unedited(ranker):
+    return Unedited.ranked(ranker, COLLECTION, first_stage(COLLECTION, 9), k=9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("size", [3, 10, 25])
+def test_agreement_is_the_ndcg_with_gains_from_the_unedited_order(seed, size):
+    before = [f"d{i}" for i in range(size)]
+    after = random.Random(seed).sample(before, size)
+    qrels = {"q": {docno: max(0, 10 - rank) for rank, docno in enumerate(before)}}
+    run = {"q": {docno: float(-rank) for rank, docno in enumerate(after)}}
+    assert agreement(before, after) == pytest.approx(
+        ir_measures.calc_aggregate([nDCG @ 10], qrels, run)[nDCG @ 10]
+    )
+
+
+def test_agreement_by_hand():
+    assert agreement(["a", "b"], ["a", "b"]) == 1
+    # gains 10 and 9: (9 / 1 + 10 / log2 3) / (10 / 1 + 9 / log2 3)
+    assert agreement(["a", "b"], ["b", "a"]) == pytest.approx((9 + 10 / math.log2(3)) / (10 + 9 / math.log2(3)))
+    below = [f"d{i}" for i in range(10)]
+    assert agreement([*below, "x", "y"], [*below, "y", "x"]) == 1
+
+
+def test_the_unedited_ranking_is_by_score_with_the_texts_that_were_scored(ranker, unedited):
+    assert len(unedited.rows) == sum(len(rows) for rows in first_stage(COLLECTION, 9).values())
+    np.testing.assert_allclose(ranker.score(unedited.pairs), unedited.scores, atol=1e-5)
+    for rows in unedited.run(unedited.scores).values():
+        assert [row.score for row in rows] == sorted((row.score for row in rows), reverse=True)
+        assert [row.rank for row in rows] == list(range(1, len(rows) + 1))
+
+
+def test_ties_keep_the_order_they_had(unedited):
+    same = unedited.run(np.zeros(len(unedited.rows)))
+    before = unedited.run(unedited.scores)
+    assert {qid: [row.docno for row in rows] for qid, rows in same.items()} == {
+        qid: [row.docno for row in rows] for qid, rows in before.items()
+    }
+
+
+def test_only_pairs_with_a_changed_token_are_scored_again(ranker, unedited, monkeypatch):
+    change = dialed(ranker).change(Edits.of(up=["cat=30"]))
+    with applied(ranker, change):
+        everything = ranker.score(unedited.pairs)
+    seen = []
+    plain = ranker.scores
+    monkeypatch.setattr(ranker, "scores", lambda pairs, progress=None: (seen.extend(pairs), plain(pairs))[1])
+    scores, count = unedited.rescored(change)
+    np.testing.assert_allclose(scores, everything, atol=1e-5)
+    assert np.abs(scores - unedited.scores).max() > 0.01
+    assert count == len(seen) == sum("cat" in f"{q} {d}".split() for q, d in unedited.pairs) < len(unedited.pairs)
+
+
+def test_the_cost_is_ndcg_by_ir_measures_and_the_difference_is_paired(ranker, unedited):
+    change = dialed(ranker).change(Edits.of(up=["cat=50", "red=50"], down=["house=50"]))
+    told, cost = preview(unedited, change)
+    values = {}
+    for name, run in (("ndcg_before", cost.before), ("ndcg_after", cost.after)):
+        scores = {qid: {row.docno: row.score for row in rows} for qid, rows in run.items()}
+        values[name] = {m.query_id: m.value for m in ir_measures.iter_calc([nDCG @ 10], COLLECTION.qrels, scores)}
+        assert told["cost"][name]["value"] == pytest.approx(np.mean(list(values[name].values())))
+        assert told["cost"][name]["n"] == 4, "q5 has no judgement"
+    differences = [values["ndcg_after"][qid] - values["ndcg_before"][qid] for qid in COLLECTION.qrels]
+    difference = told["cost"]["difference"]
+    assert difference["value"] == pytest.approx(np.mean(differences), abs=1e-12)
+    assert min(differences) - 1e-9 <= difference["low"] <= difference["value"] <= difference["high"]
+    assert difference["high"] <= max(differences) + 1e-9
+    assert told["cost"]["agreement"]["value"] < 1 and told["cost"]["queries"] == 5
+    assert told["pairs"] == len(unedited.pairs) and 0 < told["rescored"] <= told["pairs"]
+
+
+def test_changes_name_the_documents_that_move(ranker, unedited):
+    change = dialed(ranker).change(Edits.of(up=["cat=50", "red=50"], down=["house=50"]))
+    told, cost = preview(unedited, change)
+    assert told["changes"] and len(told["changes"]) == told["cost"]["changed_queries"]
+    assert [one["agreement"] for one in told["changes"]] == sorted(one["agreement"] for one in told["changes"])
+    for one in told["changes"]:
+        for document in one["documents"]:
+            rows = (
+                {row.docno: row for row in cost.before[one["qid"]]},
+                {r.docno: r for r in cost.after[one["qid"]]},
+            )
+            assert [rows[i][document["docno"]].rank for i in (0, 1)] == [document["before"], document["after"]]
+            assert document["before"] != document["after"]
+            assert document["grade"] == COLLECTION.qrels.get(one["qid"], {}).get(document["docno"])
+
+
+def test_an_edit_that_does_nothing_costs_nothing(ranker, unedited):
+    told, _ = preview(unedited, dialed(ranker).change(Edits.of(up=["cat=1"])))
+    assert told["changes"] == [] and told["cost"]["agreement"]["value"] == 1
+    assert told["cost"]["difference"]["value"] == 0 and told["cost"]["changed_queries"] == 0
+
+
+def test_without_judgements_there_is_only_agreement(ranker):
+    bare = Collection.from_records("bare", list(COLLECTION.documents()), COLLECTION.queries)
+    unedited = Unedited.ranked(ranker, bare, first_stage(bare, 5), k=5)
+    told = Cost.of(unedited, unedited.scores).summary()
+    assert told["ndcg_before"] is told["difference"] is None and told["agreement"]["value"] == 1
+
+
+def test_a_second_call_takes_up_what_was_scored(ranker, tmp_path, monkeypatch):
+    change = dialed(ranker).change(Edits.of(up=["cat=30"]))
+    stage = first_stage(COLLECTION, 9)
+    first = Unedited.ranked(ranker, COLLECTION, stage, k=9, shards=tmp_path)
+    scores, _ = first.rescored(change, shards=tmp_path)
+    monkeypatch.setattr(ranker, "scores", lambda *_: pytest.fail("nothing is to be scored again"))
+    again = Unedited.ranked(ranker, COLLECTION, stage, k=9, shards=tmp_path)
+    np.testing.assert_array_equal(again.rescored(change, shards=tmp_path)[0], scores)
+
+
+def test_what_an_edit_does_is_described(ranker):
+    told = describe_edits(dialed(ranker), Edits.of(up=["cat=3"], down=["berlin=2"]), ["cat cats", "berlin"])
+    assert [turn["piece"] for turn in told["turns"]] == ["cat", "berlin"]
+    assert told["shared"] == [] and told["spellings"] == {} and len(told["edits"]) == 2

@@ -1,0 +1,152 @@
+"""The two-token experiment against plain edits, one at a time."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from torch.nn.functional import cosine_similarity
+
+from tests.checkpoints import save
+from tests.edits.dialed import cross_encoder, dialed, token
+from whyrank.edits.controls import controls
+from whyrank.edits.rows import applied
+from whyrank.edits.term_edit import Edits
+from whyrank.edits.two_token_queries import TwoTokens, two_token_queries
+from whyrank.edits.two_tokens import two_tokens
+from whyrank.errors import UserError
+from whyrank.rankers.load import load
+
+SCALES = (1.0, 25.0)
+QUERIES = {
+    "q1": "cat mat",
+    "q2": "people berlin",
+    "q3": "fast cat",
+    "q6": "how many people live in berlin",
+    "q7": "the cat",
+    "q8": "zebra cat dog",
+}
+
+
+@pytest.fixture(scope="module")
+def ranker(tmp_path_factory):
+    return cross_encoder(tmp_path_factory.mktemp("ranker"))
+
+
+def test_each_query_with_two_known_content_words_gives_both_orders(ranker):
+    found = two_token_queries(ranker.pieces.tokenizer, {key: QUERIES[key] for key in ("q1", "q6", "q7", "q8")})
+    assert [(one.qid, one.tok1, one.tok2) for one in found] == [
+        ("q1", "cat", "mat"), ("q1", "mat", "cat"), ("q6", "people", "live"), ("q6", "live", "people"),
+        ("q8", "cat", "dog"), ("q8", "dog", "cat"),
+    ]  # fmt: skip
+    assert found[0].pairs == (("cat mat", "cat cat cat"), ("cat mat", "mat mat mat"))
+
+
+def one_at_a_time(ranker, dial, direction, scale, item):
+    with applied(ranker, dial.change(Edits.of(**{direction: [f"{item.tok1}={scale}"]}))):
+        return [float(ranker.score([pair])[0]) for pair in item.pairs]
+
+
+@pytest.mark.parametrize("kind", ["cross-encoder", "bi-encoder"])
+def test_the_curves_are_those_of_plain_edits(ranker, tmp_path, kind):
+    if kind == "bi-encoder":  # a word that is edited stands in the prefix of every document
+        ranker = load(str(save(tmp_path)), pooling="mean", document_prefix="cat ")
+    dial = dialed(ranker)
+    told = two_tokens(dial, QUERIES, scales=SCALES)
+    items = two_token_queries(ranker.pieces.tokenizer, QUERIES)
+    assert told["items"] == len(items) == 10 and told["queries"] == 5
+    own = [float(ranker.score([item.pairs[0]])[0]) for item in items]
+    for row in told["curves"]:
+        if row["control"] != "U0":
+            continue
+        scores = [one_at_a_time(ranker, dial, row["direction"], row["scale"], item) for item in items]
+        doc1, doc2 = np.array(scores).T
+        assert row["doc1"]["value"] == pytest.approx(np.mean(doc1 - own), abs=1e-5)
+        assert row["doc2"]["value"] == pytest.approx(np.mean(doc2 - own), abs=1e-5)
+        assert row["doc1_above"]["value"] == np.mean(doc1 > doc2)
+        assert row["doc1"]["low"] <= row["doc1"]["value"] <= row["doc1"]["high"] and row["attention"] is None
+        if row["scale"] == 1:
+            assert row["doc1"]["value"] == pytest.approx(0, abs=1e-6)
+        else:
+            assert abs(row["doc1"]["value"]) > 1e-4
+    json.dumps(told, allow_nan=False)
+
+
+def test_every_control_moves_each_row_as_far_as_the_edit(ranker):
+    dial = dialed(ranker)
+    turns = dial.turns(Edits.of(up=["cat=7"], down=["dog=3"]))
+    named = controls(dial, seed=4)
+    assert list(named) == ["U0", "U1", "U2", "random 1", "random 2", "random 3", "row"]
+    norms = named["U0"](turns).norms
+    rows = ranker.encoder.word_embeddings.detach().double()[[token(ranker, "cat"), token(ranker, "dog")]]
+    v = np.linalg.svd(ranker.encoder.word_embeddings.detach().double().numpy(), full_matrices=False)[2]
+    for name, control in named.items():
+        change = control(turns)
+        torch.testing.assert_close(change.norms, norms)
+        cosines = {f"U{i}": abs(change.rows.numpy() @ v[i]) / norms.numpy() for i in range(3)}
+        if name in cosines:
+            np.testing.assert_allclose(cosines[name], 1)
+    along = cosine_similarity(named["row"](turns).rows, rows, dim=1)
+    np.testing.assert_allclose(along, [1, -1])  # up: longer; down: shorter
+    drawn = [named[f"random {i}"](turns).rows for i in (1, 2, 3)]
+    assert not torch.allclose(drawn[0], drawn[1])
+    torch.testing.assert_close(controls(dial, seed=4)["random 2"](turns).rows, drawn[1])
+
+
+def test_attention_is_the_models_own(ranker, tmp_path):
+    dial = dialed(ranker)
+    told = two_tokens(dial, {"q1": "cat mat"}, scales=(1.0, 25.0), head="1.2")
+    assert told["head"] == "1.2"
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(
+        ranker.checkpoint.folder, attn_implementation="eager"
+    ).eval()
+    with torch.no_grad():
+        matrix = model.get_input_embeddings().weight
+        looks = []
+        for word in ("cat", "mat"):
+            kept = matrix.clone()
+            change = dial.change(Edits.of(down=[f"{word}=25"]))
+            matrix[list(change.tokens)] += change.rows.float()
+            ids = ranker.pieces.pairs([("cat mat", " ".join([word] * 3))])[0]
+            inputs = {"input_ids": torch.tensor([ids.ids]), "token_type_ids": torch.tensor([ids.type_ids])}
+            attention = model(**inputs, output_attentions=True).attentions
+            looks.append(float(attention[1][0, 2, 0, 1 + ("cat", "mat").index(word)]))
+            matrix.copy_(kept)
+    (row,) = [r for r in told["curves"] if (r["control"], r["direction"], r["scale"]) == ("U0", "down", 25.0)]
+    assert row["attention"]["value"] == pytest.approx(np.mean(looks), abs=1e-5)
+    assert all(r["attention"] is None for r in told["curves"] if r["control"] != "U0")
+
+
+def test_work_that_was_stopped_goes_on(ranker, tmp_path, monkeypatch):
+    dial = dialed(ranker)
+    whole = two_tokens(dial, QUERIES, scales=SCALES)
+    plain, calls = ranker.score, []
+
+    def failing(pairs, progress=None):
+        calls.append(len(pairs))
+        if len(calls) == 12:
+            raise KeyboardInterrupt
+        return plain(pairs)
+
+    monkeypatch.setattr(ranker, "score", failing)
+    with pytest.raises(KeyboardInterrupt):
+        two_tokens(dial, QUERIES, scales=SCALES, shards=tmp_path)
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
+    assert kept
+    again = two_tokens(dial, QUERIES, scales=SCALES, shards=tmp_path)
+    assert again == whole
+    assert all(path.stat().st_mtime_ns == when for path, when in kept.items()), "what was done is not done again"
+
+
+def test_what_it_refuses(ranker, tmp_path):
+    with pytest.raises(UserError, match="no query has two content words"):
+        two_tokens(dialed(ranker), {"q": "the cat"})
+    with pytest.raises(UserError, match="layers are 0 to 2"):
+        two_tokens(dialed(ranker), QUERIES, head="7.1")
+    with pytest.raises(UserError, match="is no head"):
+        two_tokens(dialed(ranker), QUERIES, head="L1.mlp")
+    other = load(str(save(tmp_path)), pooling="cls")
+    with pytest.raises(UserError, match="no cross-encoder"):
+        two_tokens(dialed(other), QUERIES, head="1.1")
+    assert TwoTokens("q", "cat mat", "cat", "mat").pairs[1][1] == "mat mat mat"
