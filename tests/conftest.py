@@ -11,7 +11,8 @@ from whyrank.errors import UserError
 from whyrank.rankers.load import load
 from whyrank.rankers.ranker import Ranker
 
-torch.set_num_threads(2)
+#: Under xdist each worker has one core to itself.
+torch.set_num_threads(1 if "PYTEST_XDIST_WORKER" in os.environ else 2)
 
 
 @cache

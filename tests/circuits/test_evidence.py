@@ -9,7 +9,7 @@ from tests.checkpoints import save
 from tests.circuits.test_search import pairs
 from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.realise import realise_for_patching
-from whyrank.circuits.attention_tests import AttentionTests, Text
+from whyrank.circuits.attention_tests import AttentionTests, Text, texts_of
 from whyrank.circuits.circuit import Circuit, Edge, Step
 from whyrank.circuits.counting import count_not_flag, length, saturation, term_rows
 from whyrank.circuits.faithfulness import faithfulness
@@ -97,6 +97,11 @@ class FakeRanker:
     encoder = FakeEncoder()
 
 
+class ManyHeads:
+    class encoder:  # noqa: N801
+        layers, heads = 10, 10
+
+
 def fake_tests(idf):
     """Head 0.0 matches, 0.1 reads rare query words, 1.2 has CLS read the query, the others are noise."""
     draw = np.random.default_rng(3)
@@ -133,8 +138,33 @@ def test_roles_come_from_the_tests(idf):
     assert roles["contextualization"] == [Head(0, 1)] and roles["matching"] == [Head(0, 0)]
     assert roles["other"] == [Head(1, 0)]
     told = roles_json(Circuit("fake", circuit.steps, roles), tests)
-    assert told["roles"]["matching"]["role"]["r"] > 0.9 > 0.2 > abs(told["roles"]["matching"]["others"]["r"])
+    matching = told["roles"]["matching"]
+    assert matching["role"]["r"] > 0.9 > 0.2 > abs(matching["others"]["r"])
+    assert matching["difference"]["r"] == pytest.approx(matching["role"]["r"] - matching["others"]["r"])
+    assert matching["difference"]["low"] > 0.5 and matching["role_absolute"]["r"] == matching["role"]["r"]
     assert len(told["heads"]) == 6 and told["heads"][0]["role"] == "matching"
+
+
+def test_heads_that_are_nothing_special_have_no_role():
+    draw, tests = np.random.default_rng(5), AttentionTests(ManyHeads(), np.ones(3))
+    for i in range(60):
+        x = draw.normal(size=6)
+        for name in ("scoring", "contextualization", "matching"):
+            tests.pooled[name].add(str(i), x, draw.normal(size=(100, 6)) + 0.2 * x)
+        tests._mass.setdefault(str(i), []).append(np.full(100, 0.5))
+    edges = tuple(edge(str(head), ("L9.H9",), "v") for head in tests.heads()[:20])
+    roles = assign_roles(Circuit("many", (Step(1, ("L9.H9",), "v", 0.1, 0.5, {}, 9, edges, {}, 20, 1),)), tests)
+    assert len(roles["other"]) >= 14, "about a tenth of them pass a test by chance"
+
+
+def test_texts_are_read_with_the_change(ranker):
+    long = MinimalPair("p", "red cat", "the dog sat on a mat " * 6 + "a", "the dog sat on a mat " * 6 + "cat",
+                       axiom="TFC1", term="cat", qid="q")  # fmt: skip
+    again = MinimalPair("p2", "red cat", long.baseline, long.perturbed, axiom="STMC1", term="cat", qid="q")
+    (text,) = texts_of(ranker, [long, again])
+    reading = Reading.of(ranker, text.query, text.text)
+    cat = ranker.pieces.tokenizer.token_to_id("cat")
+    assert len(reading.tokens.ids) == 24 and reading.document_ids[-1] == cat
 
 
 def test_what_is_kept_is_the_gap_of_the_ablated_runs_over_the_gap(ranker):

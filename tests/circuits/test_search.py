@@ -69,7 +69,9 @@ def test_senders_that_are_followed_keep_their_rows_of_all_pairs(ranker):
     sets = {"TFC1": pairs("TFC1", 12)}
     threshold = Threshold.parse("relative=0.3", "point")
     whole = backward_search(ranker, sets, Search(threshold, 12, 12, most_steps=1, race=100))
-    raced = backward_search(ranker, sets, Search(threshold, 12, 12, most_steps=1, race=4, followed=3))
+    raced = backward_search(
+        ranker, sets, Search(threshold, 12, 12, most_steps=1, race=4, followed=3, cheap_layers=0)
+    )
     for one, other in zip(whole.steps[1:], raced.steps[1:], strict=True):
         assert other.followed < one.followed and other.chosen_on == 4 and sum(other.pairs.values()) == 12
         for edge in other.edges:
@@ -122,6 +124,27 @@ def test_shares_over_sets_are_ratios_of_sums():
     assert found.together == pytest.approx([1.5 / 6.5, 0.1 / 6.5])
     assert found.by_set["synonyms"] == pytest.approx([0.4, -0.4])
     assert found.drawn.shape == (50, 2) and found.queries == 3 and found.pairs == {"terms": 3, "synonyms": 1}
+
+
+def test_one_query_is_not_enough_for_an_interval():
+    found = Shares.of({"terms": rows({"x": {"q1": [0.5]}, "y": {"q1": [0.1]}})})
+    assert np.isnan(found.intervals()).all()
+    words, _, _ = Threshold(relative=0.3).decisions(found.together, found.drawn, np.ones(2, dtype=bool))
+    assert words[0] == BORDERLINE
+
+
+def test_maps_of_heads_are_compared_without_the_embeddings(ranker):
+    sets = {"TFC1": pairs("TFC1"), "STMC1": pairs("STMC1")}
+    circuit = backward_search(
+        ranker, sets, Search(Threshold.parse("relative=0.5", "point"), 100, 100, most_steps=1)
+    )
+    step = next(step for step in circuit.steps if step.part == "v")
+    maps = []
+    for some in sets.values():
+        frame = patch(ranker, some, method="path", to=",".join(f"{name}.v" for name in step.receivers)).frame
+        maps.append(frame.groupby("site", sort=False)["effect"].sum().to_numpy())
+    assert step.between_sets["pearson"] == pytest.approx(np.corrcoef(*maps)[0, 1], abs=1e-4)
+    assert step.between_sets["pairs"] == 12 and step.between_sets["sites"] == len(maps[0])
 
 
 def test_the_interval_decides():

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from whyrank.axioms.pair import MinimalPair
 from whyrank.circuits.attention_tests import AttentionTests, texts_of
 from whyrank.circuits.circuit import Circuit, heads_of
@@ -19,9 +17,9 @@ from whyrank.circuits.head import Head
 from whyrank.circuits.independence import idf_against_matching, matching_to_scoring
 from whyrank.circuits.roles import assign_roles, roles_json
 from whyrank.circuits.search import Search, Watch, backward_search, quietly, sample
+from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
 from whyrank.circuits.senders import block_senders
 from whyrank.collections.idf import TokenIdf
-from whyrank.encoders.spectrum import Spectrum
 from whyrank.errors import UserError
 from whyrank.rankers.cross_encoder import CrossEncoder
 from whyrank.store.stages import Stages
@@ -31,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Pairs of these axioms are for tests of attention, not for the search.
 COUNTING, LENGTH = "TFC2", "LNC1"
+#: Variants of TFC2 whose k counts occurrences against none; the first of them that there is, is used.
+COUNTED = ("cumulative", "restore")
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class _Evidence:
     watch: Watch
 
     def roles(self, circuit: Circuit) -> dict[str, Any]:
-        texts = texts_of(self.some(self.sizes.readings))
+        texts = texts_of(self.ranker, self.some(self.sizes.readings))
         with self.watch("attention of all heads", len(texts)) as tell:
             tests = AttentionTests.on(self.ranker, texts, self.rarity, tell)
         found = assign_roles(circuit, tests, self.request.seed)
@@ -120,7 +120,7 @@ class _Evidence:
         }
         if not matching:
             return told
-        texts = texts_of(self.some(sizes.readings))
+        texts = texts_of(self.ranker, self.some(sizes.readings))
         told["u0_against_matching"] = get(
             "u0", lambda: idf_against_matching(self.ranker, matching, texts, self.u0, self.watch)
         )
@@ -154,7 +154,10 @@ class _Evidence:
         """The tests that need TFC2 and LNC1 pairs, where there are any."""
         told: dict[str, Any] = {}
         counting, lengths = self.of_axiom(COUNTING, self.sizes.counting), self.of_axiom(LENGTH, self.sizes.length)
+        variants = [name for name in COUNTED if any(pair.variant == name for pair in counting)]
+        counting = [pair for pair in counting if variants and pair.variant == variants[0] and pair.term]
         if counting:
+            told["counted"] = variants[0]
             told["saturation"] = self.stages.get(
                 "saturation", lambda: saturation(self.ranker, matching, counting, self.watch)
             )
@@ -183,8 +186,7 @@ class _Evidence:
     @property
     def u0(self) -> np.ndarray:
         """U_0 of every token, anti-correlated with IDF."""
-        rarity = torch.where(torch.from_numpy(self.idf.whole), torch.from_numpy(self.rarity), torch.nan)
-        return Spectrum.of(self.ranker.encoder.word_embeddings, 1).oriented(rarity).left[:, 0].numpy()
+        return IdfDimension.of(self.ranker, self.idf).u0
 
     def some(self, count: int) -> list[MinimalPair]:
         """So many pairs of all sets together."""

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch.nn.functional import normalize
 
+from whyrank.axioms.pair import MinimalPair
+from whyrank.axioms.realise import realise
 from whyrank.circuits.head import Head, all_heads
 from whyrank.circuits.reading import Reading
 from whyrank.evaluation.bootstrap import clustered_intervals
@@ -116,6 +118,8 @@ class AttentionTests:
         queries."""
         import numpy as np
 
+        if not any(len(x) for _, x, _ in self._reads):
+            return []
         number = self.heads().index(head)
         rarity = np.concatenate([x for _, x, _ in self._reads])
         reads = np.concatenate([y[number] for _, _, y in self._reads])
@@ -155,6 +159,7 @@ def pearson_json(told: Pearson) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def texts_of(pairs: Iterable[Any], side: str = "perturbed") -> list[Text]:
-    """One side of minimal pairs, as texts to read."""
-    return [Text(pair.qid or pair.id, pair.query, getattr(pair, side)) for pair in pairs]
+def texts_of(ranker: CrossEncoder, pairs: Iterable[MinimalPair]) -> list[Text]:
+    """The perturbed sides of minimal pairs as the ranker reads them, cut but not at the change, each text once."""
+    found = [Text(pair.qid or pair.id, *realise(pair, ranker).perturbed) for pair in pairs]
+    return list(dict.fromkeys(found))

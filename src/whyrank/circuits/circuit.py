@@ -24,8 +24,8 @@ class Edge(NamedTuple):
     receivers: tuple[str, ...]
     part: str | None
     share: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     support: float
     status: str
     by_set: dict[str, float]

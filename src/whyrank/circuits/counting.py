@@ -31,7 +31,8 @@ from whyrank.text.words import words
 if TYPE_CHECKING:
     import numpy as np
 
-#: Document tokens that are neither the term nor fillers, as many for every k: the control.
+#: Document tokens that are neither the term nor fillers: the control (as many for every k where terms are
+#: appended).
 CONTROL = ("other", "qterm-")
 
 

@@ -48,13 +48,15 @@ def faithfulness(
     """What of the gap is kept, by kind of ablation: without the rest, without the circuit, and for random ones;
     and without the matching heads alone, as in the paper."""
     every = all_heads(ranker.encoder)
-    sets = {"circuit": sorted(heads), **_random_circuits(every, len(heads), randoms, seed)}
+    sets = {"circuit": sorted(heads), **_random_circuits(every, len(heads), randoms, f"{seed} circuit")}
     plans: dict[str, list[Head]] = {}
     for name, members in sets.items():
         plans[f"only {name}"] = [head for head in every if head not in set(members)]
         plans[f"without {name}"] = members
     if matching:
         plans["without matching"] = sorted(matching)
+        as_many = _random_circuits(every, len(matching), randoms, f"{seed} matching")
+        plans |= {f"without matching's {name}": members for name, members in as_many.items()}
     names = {name: together(one) for name, one in plans.items()}
     plan = SitePlan(tuple(dict.fromkeys(names.values())))
     return {
@@ -67,8 +69,8 @@ def faithfulness(
     }
 
 
-def _random_circuits(every: Sequence[Head], size: int, count: int, seed: int) -> dict[str, list[Head]]:
-    draw = random.Random(f"{seed} random circuits")
+def _random_circuits(every: Sequence[Head], size: int, count: int, seed: str) -> dict[str, list[Head]]:
+    draw = random.Random(seed)
     return {f"random {i + 1}": sorted(draw.sample(list(every), size)) for i in range(count)}
 
 
@@ -95,8 +97,8 @@ def _measured(
     assert len(both) == len(frames["denoise"]) == len(frames["noise"])
     found = {str(site): _kept(rows, seed) for site, rows in both.groupby("site", sort=False)}
     told = {name: found[str(one)] for name, one in names.items()}
-    randoms = {way: [told.pop(name)["kept"] for name in list(told) if name.startswith(f"{way} random")]
-               for way in ("only", "without")}  # fmt: skip
+    ways = ("only", "without", "without matching's")
+    randoms = {way: [told.pop(name) for name in list(told) if name.startswith(f"{way} random")] for way in ways}
     first = both[both["site"] == both["site"].iloc[0]]
     return {
         "intact": {"base": float(first["base"].mean()), "perturbed": float(first["perturbed"].mean())},
@@ -127,14 +129,16 @@ def _kept(rows: pd.DataFrame, seed: int) -> dict[str, Any]:
     }
 
 
-def _spread(values: Sequence[float]) -> dict[str, Any]:
-    """Over the random circuits."""
+def _spread(several: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Over the random circuits: the part of the gap that they keep, and the score they leave the perturbed
+    side."""
     import numpy as np
 
-    found: np.ndarray = np.array(values, dtype=float)
-    if not len(found):
+    if not several:
         return {"circuits": 0}
+    kept: np.ndarray = np.array([one["kept"] for one in several], dtype=float)
+    scores: np.ndarray = np.array([one["perturbed"] for one in several])
     return {
-        "circuits": len(found), "mean": float(found.mean()), "least": float(found.min()),
-        "most": float(found.max()),
+        "circuits": len(several), "mean": float(kept.mean()), "least": float(kept.min()),
+        "most": float(kept.max()), "perturbed": float(scores.mean()), "perturbed_least": float(scores.min()),
     }  # fmt: skip

@@ -1,9 +1,11 @@
 """What each head of a circuit is for: by what it looks at, not by its name.
 
-A head that reaches the logits and whose CLS row reads the query more than the median head outside the circuit does
-is a scoring head. Any other is a contextualization or a matching head if the r of that test lies, with its whole
-interval, above the mean r of the heads outside the circuit; of two such tests the one counts in which it stands
-out more, in deviations of those other heads. A head that passes none is `other`.
+A head passes a test if it is among the highest tenth of the heads outside the circuit, or above: for scoring in
+the part of CLS's attention that the query gets (and it must reach the logits), for contextualization and matching
+in the r of that test, whose interval must also lie above those heads' mean. Of two tests that it passes, the one
+counts in which it stands out more, in deviations of those other heads. A head that passes none is `other`. How
+many heads outside the circuit come that far is told beside: by the rule a tenth, if the circuit were nothing
+special.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from whyrank.interventions.statistics import finite
 if TYPE_CHECKING:
     import numpy as np
 
+#: The part of the heads outside a circuit that a head of it must equal.
+TENTH = 0.1
 #: Roles that a test of attention alone decides.
 BY_TEST = ("contextualization", "matching")
 
@@ -31,13 +35,13 @@ def assign_roles(circuit: Circuit, tests: AttentionTests, seed: int = 0) -> dict
     heads, mass = tests.heads(), tests.query_mass()
     members = set(circuit.heads)
     others = [i for i, head in enumerate(heads) if head not in members]
-    usual_mass = sorted(mass[others])[len(others) // 2] if others else 0.0
+    high_mass = _highest_tenth([float(mass[i]) for i in others])
     to_logits = {e.sender for step in circuit.steps for e in step.kept() if step.receivers == (LOGITS,)}
     roles: dict[str, list[Head]] = {name: [] for name in ROLES}
     for i, head in enumerate(heads):
         if head not in members:
             continue
-        if str(head) in to_logits and mass[i] > usual_mass:
+        if str(head) in to_logits and mass[i] > high_mass:
             roles["scoring"].append(head)
         else:
             roles[_by_test(i, others, found)].append(head)
@@ -48,14 +52,23 @@ def _by_test(i: int, others: Sequence[int], found: Mapping[str, Sequence[Pearson
     best, distance = "other", 0.0
     for name in BY_TEST:
         usual = [found[name][j].r for j in others if math.isfinite(found[name][j].r)]
-        if len(usual) < 2 or not found[name][i].interval.low > sum(usual) / len(usual):
+        if len(usual) < 2 or not found[name][i].r >= _highest_tenth(usual):
             continue
         mean = sum(usual) / len(usual)
+        if not found[name][i].interval.low > mean:
+            continue
         spread = math.sqrt(sum((r - mean) ** 2 for r in usual) / (len(usual) - 1))
         away = (found[name][i].r - mean) / spread if spread else math.inf
         if away > distance:
             best, distance = name, away
     return best
+
+
+def _highest_tenth(values: Sequence[float]) -> float:
+    """The value from which on the highest tenth begins; nothing is above that of none."""
+    import numpy as np
+
+    return float(np.quantile(values, 1 - TENTH)) if len(values) else -math.inf
 
 
 def roles_json(circuit: Circuit, tests: AttentionTests, seed: int = 0) -> dict[str, Any]:
@@ -83,17 +96,40 @@ def _group(members: Sequence[Head], test: str, tests: AttentionTests, heads: Seq
     moments = tests.pooled[test]
     points = np.array([one.r for one in moments.correlations(seed=seed)])
     inside = np.array([head in set(members) for head in heads])
+    drawn = moments.drawn(seed=seed) if moments else np.full((1, len(heads)), math.nan)
     told: dict[str, Any] = {"test": test, "heads": [str(head) for head in members]}
-    told["others"] = _mean_r(points[~inside], moments.drawn(seed=seed)[:, ~inside])
-    told["role"] = _mean_r(points[inside], moments.drawn(seed=seed)[:, inside]) if inside.any() else None
-    told["absolute"] = (
-        _mean_r(abs(points[inside]), abs(moments.drawn(seed=seed)[:, inside])) if inside.any() else None
-    )
+    for name, sizes in (("", lambda values: values), ("_absolute", abs)):
+        role, others = (_mean_r(sizes(points[some]), sizes(drawn[:, some])) for some in (inside, ~inside))
+        apart = sizes(drawn[:, inside]), sizes(drawn[:, ~inside])
+        told |= {f"role{name}": role, f"others{name}": others}
+        if role and others:
+            difference = _row_means(apart[0]) - _row_means(apart[1])
+            value = (role["r"] or math.nan) - (others["r"] or math.nan)
+            told[f"difference{name}"] = {"r": finite(value), **_ends(difference)}
     return told
 
 
-def _mean_r(points: np.ndarray, drawn: np.ndarray) -> dict[str, float | None]:
+def _mean_r(points: np.ndarray, drawn: np.ndarray) -> dict[str, float | None] | None:
+    """The mean over heads, and the interval of that mean; None of no head."""
     import numpy as np
 
-    low, high = np.nanquantile(np.nanmean(drawn, axis=1), [0.025, 0.975])
-    return {"r": finite(float(np.nanmean(points))), "low": finite(float(low)), "high": finite(float(high))}
+    if not len(points):
+        return None
+    value = float(np.nanmean(points)) if np.isfinite(points).any() else math.nan
+    return {"r": finite(value), **_ends(_row_means(drawn))}
+
+
+def _row_means(drawn: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    known = np.isfinite(drawn)
+    with np.errstate(invalid="ignore"):
+        return np.where(known, drawn, 0.0).sum(axis=1) / known.sum(axis=1)
+
+
+def _ends(draws: np.ndarray) -> dict[str, float | None]:
+    import numpy as np
+
+    some = draws[np.isfinite(draws)]
+    low, high = np.quantile(some, [0.025, 0.975]) if len(some) > 1 else (math.nan, math.nan)
+    return {"low": finite(float(low)), "high": finite(float(high))}

@@ -28,7 +28,7 @@ from whyrank.interventions.intervention import Intervention
 from whyrank.interventions.path import PathPatching
 from whyrank.interventions.plan import SitePlan
 from whyrank.interventions.several_paths import SeveralPaths
-from whyrank.interventions.statistics import compare_maps
+from whyrank.interventions.statistics import compare_maps, finite
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.ranker import Progress
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 PARTS = ("v", "q", "k")
 #: Steps (each for v, q and k) after which the search ends in any case.
 MOST_STEPS = 6
+#: Receivers in so many of the top layers are cheap to patch: little of the model runs again.
+CHEAP_LAYERS = 3
 Sets = Mapping[str, Sequence[MinimalPair]]
 #: A part of the work: its name and how many pairs it has; gives what is told of each pair done.
 Watch = Callable[[str, int], AbstractContextManager[Progress]]
@@ -58,6 +60,7 @@ class Search:
     most_steps: int = MOST_STEPS
     race: int = 24
     followed: int = 24
+    cheap_layers: int = CHEAP_LAYERS
     freeze_mlp: bool = False
     seed: int = 0
 
@@ -129,15 +132,20 @@ class _Walk:
         return SeveralPaths(tuple(together(receivers, part) for part in PARTS), freeze_mlp=self.how.freeze_mlp)
 
     def _raced(self, number: int, senders: Sequence[SiteSet], path: SeveralPaths) -> _Swept:
-        """All senders on the first pairs; the strongest of them, for each part, on the rest."""
+        """All senders on the first pairs; the strongest of them, for each part, on the rest. Receivers near the
+        top are cheap: there, and where a quantile of all senders is asked for, all senders run on all pairs."""
+        lowest = min(site.layer or 0 for receivers in path.receivers for site in receivers)
+        cheap = lowest >= self.ranker.encoder.layers - self.how.cheap_layers
+        if cheap or self.how.threshold.quantile is not None:
+            return self._swept(number, self.to_heads, senders, path)
         first = sample(self.to_heads, self.how.race, self.how.seed)
         rest = {
             name: [pair for pair in pairs if pair.id not in {one.id for one in first[name]}]
             for name, pairs in self.to_heads.items()
         }
-        early = self._swept(number, first, senders, path)
         if not all(rest.values()):
-            return early if not any(rest.values()) else self._swept(number, self.to_heads, senders, path)
+            return self._swept(number, self.to_heads, senders, path)
+        early = self._swept(number, first, senders, path, "first")
         strong: set[str] = {EMBED}
         for receivers in path.receivers:
             shares = Shares.of(early.to(str(receivers)).frames, draws=1)
@@ -167,8 +175,9 @@ class _Walk:
         names = [site.removesuffix(".z") for site in shares.sites]
         edges = [
             Edge(
-                names[i], receivers, part, float(shares.together[i]), float(low[i]), float(high[i]),
-                float(support[i]), words[i], {name: float(values[i]) for name, values in shares.by_set.items()},
+                names[i], receivers, part, float(shares.together[i]), finite(float(low[i])),
+                finite(float(high[i])), float(support[i]), words[i],
+                {name: float(values[i]) for name, values in shares.by_set.items()},
             )
             for i in range(len(names))
             if words[i] != LEFT
@@ -191,12 +200,16 @@ class _Walk:
         )
 
     def _between_sets(self, frames: Mapping[str, pd.DataFrame]) -> dict[str, object] | None:
-        """How alike the first two sets' maps are."""
+        """How alike the first two sets' maps of the heads are (the embeddings would make any two maps alike)."""
         if len(frames) < 2:
             return None
-        first, second = list(frames)[:2]
-        correlation, _ = compare_maps(frames[first], frames[second], seed=self.how.seed)
-        return {"of": first, "with": second, **correlation.to_json()}
+        (first, one), (second, other) = list(frames.items())[:2]
+        one, other = (frame[frame["site"] != EMBED] for frame in (one, other))
+        if one.empty or other.empty:
+            return None
+        correlation, _ = compare_maps(one, other, seed=self.how.seed)
+        pairs = one["pair"].nunique() + other["pair"].nunique()
+        return {"of": first, "with": second, "pairs": int(pairs), **correlation.to_json()}
 
     def _new(self, step: Step, seen: set[Head]) -> list[Head]:
         return sorted({Head.parse(e.sender) for e in step.kept() if e.sender != EMBED} - seen)

@@ -7,6 +7,7 @@ nearly cancel, as synonyms' may.) Draws take whole queries, the same ones in eve
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -34,17 +35,19 @@ class Shares:
     @classmethod
     def of(cls, frames: Mapping[str, pd.DataFrame], *, draws: int = DRAWS, seed: int = 0) -> Shares:
         """From the rows of each set, whose sites must be the same."""
+        import numpy as np
         import pandas as pd
 
         every = SiteTable.of(pd.concat(list(frames.values()), ignore_index=True))
         by_set = {name: SiteTable.of(frame) for name, frame in frames.items()}
         for name, table in by_set.items():
             assert table.sites == every.sites, f"{name} has other sites"
+        drawn = every.shares(cluster_weights(len(every.queries), draws, seed))
         return cls(
             every.sites,
             every.shares(),
             {name: table.shares() for name, table in by_set.items()},
-            every.shares(cluster_weights(len(every.queries), draws, seed)),
+            drawn if len(every.queries) > 1 else np.full_like(drawn, math.nan),
             {name: int(frame["pair"].nunique()) for name, frame in frames.items()},
             len(every.queries),
         )
@@ -53,4 +56,6 @@ class Shares:
         """The middle 95% of the draws: [2, sites]."""
         import numpy as np
 
+        if np.isnan(self.drawn).all():  # one query: nothing to redraw
+            return np.full((2, len(self.sites)), math.nan)
         return np.nanquantile(self.drawn, [0.025, 0.975], axis=0)

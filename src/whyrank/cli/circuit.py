@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from whyrank import __version__
 from whyrank.cli import options
 from whyrank.cli.console import command, console, progress_bar, say, suggest
+from whyrank.cli.editing import given_up_when_refused
 
 if TYPE_CHECKING:
     from whyrank.axioms.pair import MinimalPair
@@ -74,8 +76,9 @@ def circuit(
     sets = sets_of(opened, pairs, skip)
     rarity = rarity_of(opened, sets, idf, collection)
     inputs: dict[str, Any] = {
-        "ranker": [opened.name, opened.fingerprint()], "pairs": [sha256(path) for path in pairs],
-        "request": repr(request), "idf": [rarity.source, rarity.fingerprint()], "skip": skip,
+        "whyrank": __version__, "ranker": [opened.name, opened.fingerprint()],
+        "pairs": [sha256(path) for path in pairs], "request": repr(request),
+        "idf": [rarity.source, rarity.fingerprint()], "skip": skip,
     }  # fmt: skip
     folder = RunFolder.claim(out, "circuit", inputs)
 
@@ -84,7 +87,8 @@ def circuit(
         return progress_bar(name, count, "pairs")
 
     kept = out / f".stages-{folder.key}"
-    found = find_circuit(opened, sets, rarity, request, stages=Stages(kept), watch=watch)
+    with given_up_when_refused(folder):
+        found = find_circuit(opened, sets, rarity, request, stages=Stages(kept), watch=watch)
     manifest = folder.record(pairs={name: len(some) for name, some in sets.items()})
     paths = write_circuit(found, out, manifest)
     folder.save(manifest)
@@ -103,6 +107,7 @@ def circuit(
 def sets_of(ranker: CrossEncoder, paths: list[Path], skip: bool) -> dict[str, list[MinimalPair]]:
     """The pairs of each file, by axiom (or the file's name); those to be patched must align."""
     from whyrank.axioms.pair import read_pairs
+    from whyrank.circuits.api import LENGTH
     from whyrank.errors import UserError
     from whyrank.interventions.api import aligned_pairs
 
@@ -111,7 +116,7 @@ def sets_of(ranker: CrossEncoder, paths: list[Path], skip: bool) -> dict[str, li
         if not path.is_file():
             raise UserError("no such file", where=path, todo="make one: whyrank pairs --axiom TFC1 ...")
         some = read_pairs(path)
-        if some[0].aligned:
+        if any(pair.axiom != LENGTH for pair in some):
             some, dropped = aligned_pairs(ranker, path, "document", skip=skip)
             for reason, count in dropped.items():
                 say(f"left out of {path.name}: {count} pairs ({reason})")
@@ -123,14 +128,15 @@ def sets_of(ranker: CrossEncoder, paths: list[Path], skip: bool) -> dict[str, li
 def rarity_of(
     ranker: CrossEncoder, sets: dict[str, list[MinimalPair]], idf: str | None, collection: str | None
 ) -> TokenIdf:
-    """IDF as asked for, or counted in the baselines of the pairs."""
+    """IDF as asked for, or counted in the pairs' documents, each once and without what was put into it."""
     from whyrank.collections.catalogue import open_collection
     from whyrank.collections.idf import TokenIdf, token_idf
 
     tokenizer = ranker.pieces.tokenizer
     if idf or collection:
         return token_idf(tokenizer, idf or "collection", open_collection(collection) if collection else None)
-    texts = sorted({pair.baseline for some in sets.values() for pair in some})
+    kept = {pair.docid or pair.id: " ".join(pair.slotted.segments) for some in sets.values() for pair in some}
+    texts = [kept[name] for name in sorted(kept)]
     return TokenIdf.counted(tokenizer, texts, f"the {len(texts)} documents of the pairs")
 
 

@@ -128,7 +128,8 @@ def given_up_when_refused(folder: RunFolder | None) -> Iterator[None]:
         yield
     except UserError:
         if folder is not None and folder.path.is_dir():
-            forget_shards(folder.path / f".shards-{folder.key}")
+            for kind in ("shards", "stages"):
+                forget_shards(folder.path / f".{kind}-{folder.key}")
             (folder.path / CLAIM).unlink(missing_ok=True)
             if not any(folder.path.iterdir()):
                 folder.path.rmdir()

@@ -76,7 +76,7 @@ def run_semantic_circuit(
     opened = cross_encoder(load(ranker, collection=documents))
     inputs: dict[str, Any] = {
         "ranker": [opened.name, opened.fingerprint()], "collection": documents.fingerprint(), "sizes": vars(sizes),
-        "terms": sha256(terms) if terms else None, "with": list(extras), "seed": seed,
+        "terms": sha256(terms) if terms else None, "seed": seed,
     }  # fmt: skip
     folder = RunFolder.claim(out, "study semantic-circuit", inputs)
     folder.begin()

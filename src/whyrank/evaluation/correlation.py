@@ -48,6 +48,10 @@ class ClusteredMoments:
         )  # [6, series]
         self._sums[cluster] = self._sums.get(cluster, 0) + sums
 
+    def __bool__(self) -> bool:
+        """Whether anything was added."""
+        return bool(self._sums)
+
     def correlations(self, *, draws: int = DRAWS, seed: int = 0) -> list[Pearson]:
         """r of each series, with its interval."""
         import numpy as np

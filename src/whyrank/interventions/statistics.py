@@ -207,8 +207,15 @@ class SiteTable:
         return self._ratio(self.sign * self.change, self.gap, weights)
 
     def map(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """What maps are compared by: shares; for ablations, which have no gap to close, mean changes."""
-        return self._ratio(self.change, self.count, weights) if self.ablation else self.shares(weights)
+        """What maps are compared by: changes by the size of the gap, so that a draw whose gaps cancel to the other
+        side does not turn the map round; for ablations, which have no gap to close, mean changes."""
+        import numpy as np
+
+        if self.ablation:
+            return self._ratio(self.change, self.count, weights)
+        weights = np.ones(len(self.queries)) if weights is None else weights
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.sign * (weights @ self.change) / np.abs(weights @ self.gap)
 
     def _ratio(self, above: np.ndarray, below: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         import numpy as np

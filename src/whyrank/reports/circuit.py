@@ -23,6 +23,14 @@ PAPER = {
 }
 
 
+#: What is left in an ablation: its name in the result, that of its random rivals, and in words.
+WAYS = (
+    ("only circuit", "only", "only the circuit"),
+    ("without circuit", "without", "all but the circuit"),
+    ("without matching", "without matching's", "all but the matching heads"),
+)
+
+
 def write_circuit(found: dict[str, Any], out: Path, manifest: dict[str, Any]) -> list[Path]:
     """circuit.json, a figure a file, report.html."""
     data = out / "circuit.json"
@@ -101,15 +109,26 @@ def _steps(report: Report, found: dict[str, Any]) -> None:
         borderline = [_short(e["sender"]) for e in mine if e["status"] == "borderline"]
         between = step["between_sets"]
         rows.append([
-            step["number"], _receivers(step), sum(step["pairs"].values()), step["queries"],
+            step["number"], _receivers(step), sum(step["pairs"].values()), step["queries"], _followed(step),
             f"{step['cutoff']:.4f}", "; ".join(kept[:12]) + (" ..." if len(kept) > 12 else "") or None,
-            " ".join(borderline[:12]) or None, with_interval(between, "pearson") if between else None,
+            " ".join(borderline[:12]) or None, _between(between),
         ])  # fmt: skip
     report.table(
-        ["step", "receivers", "pairs", "queries", "cut-off", "kept (share of the gap)", "borderline", "r of sets"],
+        [
+            "step",
+            "receivers",
+            "pairs",
+            "queries",
+            "senders",
+            "cut-off",
+            "kept (share of the gap)",
+            "borderline",
+            "r of sets",
+        ],
         rows,
-        "Shares are ratios of sums over all pairs. r of sets: Pearson over senders between the maps of the first "
-        f"two sets of pairs. The paper, {PAPER['between_sets']}.",
+        "Shares are ratios of sums over all pairs. Senders: all heads below, or the strongest of them on the "
+        "first pairs, which alone were patched on the rest. r of sets: Pearson over heads between the maps of the "
+        f"first two sets of pairs, on the pairs that all heads have. The paper, {PAPER['between_sets']}.",
     )
 
 
@@ -136,12 +155,13 @@ def _faithfulness(report: Report, found: dict[str, Any]) -> None:
     rows: list[list[Cell]] = []
     for name, one in found["faithfulness"].items():
         for kind, told in one["kinds"].items():
-            for way, label in (("only", "only the circuit"), ("without", "all but the circuit")):
-                mine = told[f"{way} circuit"]
-                rows.append([
-                    name, kind, label, with_interval(mine, "kept"), mine["n"], _spread(told["random"][way]),
-                    _scores(told["intact"]), _scores(mine),
-                ])  # fmt: skip
+            for key, way, label in WAYS:
+                if key in told:
+                    mine = told[key]
+                    rows.append([
+                        name, kind, label, with_interval(mine, "kept"), mine["n"], _spread(told["random"][way]),
+                        _scores(told["intact"]), _scores(mine),
+                    ])  # fmt: skip
     report.table(
         ["pairs", "ablation", "what is left", "part of the gap kept", "n", "random circuits", "scores intact",
          "scores ablated"],
@@ -183,6 +203,12 @@ def _r(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
+def _followed(step: dict[str, Any]) -> str:
+    if step["followed"] == len(step["shares"]):
+        return f"{step['followed']}"
+    return f"{step['followed']} of {len(step['shares'])} after {step['chosen_on']} pairs"
+
+
 def _receivers(step: dict[str, Any]) -> str:
     if step["part"] is None:
         return "logits"
@@ -193,6 +219,10 @@ def _receivers(step: dict[str, Any]) -> str:
 
 def _short(head: str) -> str:
     return head.replace("L", "").replace("H", "") if head.startswith("L") else head
+
+
+def _between(told: dict[str, Any] | None) -> str | None:
+    return None if told is None else f"{with_interval(told, 'pearson')} ({told['pairs']} pairs)"
 
 
 def _spread(random: dict[str, Any]) -> str | None:

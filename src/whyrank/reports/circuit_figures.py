@@ -37,7 +37,10 @@ def circuit_figures(found: dict[str, Any]) -> Figures:
 def _graph(found: dict[str, Any]) -> Any:
     kept = [edge for edge in found["edges"] if edge["status"] == "kept"]
     rows = [[e["sender"], " ".join(e["receivers"]), e["part"], e["share"], e["low"], e["high"]] for e in kept]
-    told = "The circuit: heads by layer and role; edges red raise the score, wide ones more."
+    told = (
+        "The circuit: heads by layer and role. An edge's width is the share of the gap that its sender brings to "
+        "all heads it points to together (they received together); red: as the gap goes, blue: against it."
+    )
     return circuit_graph(found), told, (["sender", "receivers", "part", "share", "low", "high"], rows)
 
 
@@ -87,6 +90,8 @@ def _steps(found: dict[str, Any]) -> Figures:
         data = [[s["part"], name, value] for s in steps for name, value in s["shares"].items()]
         to = "the logits" if number == 0 else "values, queries and keys of " + " ".join(steps[0]["receivers"])
         told = f"Step {number}: every head below to {to}; a dot: kept."
+        if any(step["followed"] < len(step["shares"]) for step in steps):
+            told += f" Heads that were not followed are told by the first {steps[0]['chosen_on']} pairs."
         name = "to-logits" if number == 0 else f"step-{number}"
         figures[name] = (_map(panels, "share of the gap", kept), told, (["part", "sender", "share"], data))
     return figures

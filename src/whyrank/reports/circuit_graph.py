@@ -17,7 +17,7 @@ def circuit_graph(circuit: dict[str, Any]) -> str:
     roles = {one["head"]: one["role"] or "other" for one in circuit["heads"]}
     places = _places(list(roles))
     kept = [edge for edge in circuit["edges"] if edge["status"] == "kept"]
-    largest = max((abs(edge["share"]) for edge in kept), default=1.0)
+    largest = max((abs(edge["share"]) for edge in kept if edge["sender"] != "embed"), default=1.0)
     with drawing(8.2, 6.4) as figure:
         axes = figure.subplots()
         for edge in kept:
@@ -53,7 +53,7 @@ def _places(heads: list[str]) -> dict[str, tuple[float, float]]:
 
 
 def _arrow(axes: Any, start: tuple[float, float], end: tuple[float, float], edge: Any, largest: float) -> None:
-    strength = abs(edge["share"]) / largest
+    strength = min(1.0, abs(edge["share"]) / largest)
     axes.annotate(
         "", xy=end, xytext=start, zorder=1,
         arrowprops={

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from whyrank.reports.beside import Beside
+from whyrank.reports.beside import OPEN, Beside
 
 SCORING = ("10.1", "10.4", "10.7", "10.10")
 CONTEXTUALIZATION = ("8.10", "9.11")
 MATCHING = ("0.8", "1.7", "2.1", "3.1", "4.9", "5.7", "5.9", "6.3", "6.5", "7.9", "8.0", "8.1", "8.8")
+#: Scales of an edit that are told: the middle of the paper's first range, and the end of its second.
+SCALES_SHOWN = (20.0, 200.0)
+#: A share below this part of another is small beside it.
+SMALL = 0.1
+#: The model that the paper opened, as a short name or on the hub.
+PAPERS_MODEL = ("ce-minilm-l12", "ms-marco-minilm-l-12-v2")
+#: A curve that changes by less than this part is level.
+LEVEL = 0.2
 Results = Mapping[str, dict[str, Any]]
 
 
@@ -23,61 +32,74 @@ def findings(results: Results) -> list[Beside]:
 
 
 def _circuit(told: dict[str, Any]) -> Iterator[Beside]:
+    known = any(name in told["ranker"].lower() for name in PAPERS_MODEL)
     steps = {(step["number"], step["part"]): step for step in told["steps"]}
     first, values = steps[0, None], steps.get((1, "v"))
     n = f"{sum(first['pairs'].values())} pairs"
     to_logits = [e["sender"] for e in told["edges"] if e["step"] == 0 and e["status"] == "kept"]
-    yield Beside.heads("heads that reach the logits", SCORING, _short(to_logits), n)
-    yield Beside.heads("query contextualization heads", CONTEXTUALIZATION,
-                       _short(told["roles"]["contextualization"]), f"{_pairs(values)} pairs")  # fmt: skip
-    yield Beside.heads("matching heads", MATCHING, _short(told["roles"]["matching"]), f"{_pairs(values)} pairs")
+    later = f"{_pairs(values)} pairs"
+    for what, heads, ours, count in (
+        ("heads that reach the logits", SCORING, to_logits, n),
+        ("query contextualization heads", CONTEXTUALIZATION, told["roles"]["contextualization"], later),
+        ("matching heads", MATCHING, told["roles"]["matching"], later),
+    ):
+        found = Beside.heads(what, heads, _short(ours), count)
+        yield found if known else replace(found, verdict=OPEN, told="another model: its heads are its own")
     for what, paper, step in (("to the logits", 0.99, first), ("to the scoring heads' values", 0.83, values)):
         between = step and step["between_sets"]
         if between:
             ends = between["interval"]
             yield Beside.number(f"TFC1 against STMC1, {what}: r", paper, between["pearson"], ends["low"],
-                                ends["high"], f"{between['sites']} heads, {_pairs(step)} pairs")  # fmt: skip
-    yield from _attention(told)
+                                ends["high"], f"{between['sites']} heads, {between['pairs']} pairs")  # fmt: skip
+    yield from _attention(told, known)
     yield from _independence(told)
     yield from _ablation(told)
     yield from _counting(told)
 
 
-def _attention(told: dict[str, Any]) -> Iterator[Beside]:
+def _attention(told: dict[str, Any], known: bool) -> Iterator[Beside]:
     roles, heads = told["tests"]["roles"], {row["head"]: row for row in told["tests"]["heads"]}
-    tokens = next(iter(heads.values()))["pooled"]["scoring"]
-    n = f"{tokens['n']} tokens of {tokens['queries']} queries"
-    if roles["scoring"]["absolute"]:
-        mine = roles["scoring"]["absolute"]
+    first = next(iter(heads.values()))["pooled"]
+    n = _n(first["scoring"])
+    if roles["scoring"]["role_absolute"]:
+        mine = roles["scoring"]["role_absolute"]
         yield Beside.number("CLS attention to query tokens against IDF, mean |r| of the scoring heads", 0.67,
                             mine["r"], mine["low"], mine["high"], n)  # fmt: skip
     for head in told["roles"]["scoring"]:
-        one = heads[head]["pooled"]["scoring"]
-        reads = "rare terms" if (one["r"] or 0) > 0 else "common terms"
-        yield Beside.holds(
-            f"{_short([head])[0]} reads {reads}", SIGNS.get(_short([head])[0], "–"),
-            f"r = {_with(one)}", n, _sign_agrees(_short([head])[0], one["r"]),
-        )  # fmt: skip
+        one, name = heads[head]["pooled"]["scoring"], _short([head])[0]
+        said, holds = (SIGNS.get(name, "–"), _sign_agrees(name, one)) if known else ("–", None)
+        yield Beside.holds(f"what {name} reads of the query", said, f"{_reads(one)}: r = {_with(one)}", n, holds)
     for head, paper in (("L8.H10", 0.781), ("L9.H11", 0.829)):
-        if head in heads:
+        if known and head in heads:
             one = heads[head]["pooled"]["contextualization"]
             yield Beside.number(f"{_short([head])[0]}: query-to-query attention against IDF, r", paper, one["r"],
-                                one["low"], one["high"], n)  # fmt: skip
+                                one["low"], one["high"], _n(one))  # fmt: skip
     for name, paper, key in (("matching heads", 0.5, "role"), ("all other heads", 0.132, "others")):
         one = roles["matching"][key]
         if one:
             yield Beside.number(f"attention to document tokens against cosine, mean r of {name}", paper, one["r"],
-                                one["low"], one["high"], "query x document tokens")  # fmt: skip
+                                one["low"], one["high"], _n(first["matching"], "pairs of tokens"))  # fmt: skip
 
 
 #: What the paper says the scoring heads read, and the sign of r that follows.
 SIGNS = {"10.1": "rare terms", "10.10": "common terms", "10.4": "mid to rare terms", "10.7": "mid to rare terms"}
 
 
-def _sign_agrees(head: str, r: float | None) -> bool | None:
-    if head not in SIGNS or r is None:
+def _sign(one: dict[str, Any]) -> int:
+    """Of r, where its interval leaves out 0; else 0."""
+    if one["low"] is None or one["low"] <= 0 <= one["high"]:
+        return 0
+    return 1 if one["low"] > 0 else -1
+
+
+def _reads(one: dict[str, Any]) -> str:
+    return {1: "rare terms", -1: "common terms", 0: "no clear preference"}[_sign(one)]
+
+
+def _sign_agrees(head: str, one: dict[str, Any]) -> bool | None:
+    if head not in SIGNS or not _sign(one):
         return None
-    return (r > 0) == (head != "10.10")
+    return (_sign(one) > 0) == (head != "10.10")
 
 
 def _independence(told: dict[str, Any]) -> Iterator[Beside]:
@@ -87,7 +109,8 @@ def _independence(told: dict[str, Any]) -> Iterator[Beside]:
                             f"{u0['n']} tokens of {u0['queries']} queries")  # fmt: skip
     if paths and "q" in paths:
         q, v = paths["q"], paths["v"]
-        small = abs(q["share"]) < 0.1 * abs(v["share"])
+        sizes = [abs(one["share"]) if one["share"] is not None else None for one in (q, v)]
+        small = None if None in sizes else sizes[0] < SMALL * sizes[1]  # type: ignore[operator]
         yield Beside.holds(
             "matching heads to the scoring heads' queries", "about 0",
             f"{_share(q)} of the gap; to their values {_share(v)}", f"{q['n']} pairs", small,
@@ -100,10 +123,20 @@ def _ablation(told: dict[str, Any]) -> Iterator[Beside]:
         zero = one["kinds"].get("zero", {})
         gone = zero.get("without matching")
         if gone and name in papers:
-            before, after = zero["intact"]["perturbed"], gone["perturbed"]
+            before, after, drawn = (
+                zero["intact"]["perturbed"],
+                gone["perturbed"],
+                zero["random"]["without matching's"],
+            )
+            rivals = (
+                f"; as many random heads: {drawn['perturbed']:.3f}, at least {drawn['perturbed_least']:.3f}"
+                if drawn["circuits"]
+                else ""
+            )
+            holds = after < drawn["perturbed_least"] if drawn["circuits"] else None
             yield Beside.holds(
-                f"matching heads zeroed, {name}: mean logit", papers[name], f"{before:.3f} to {after:.3f}",
-                f"{gone['n']} pairs", after < before,
+                f"matching heads zeroed, {name}: mean logit", papers[name], f"{before:.3f} to {after:.3f}{rivals}",
+                f"{gone['n']} pairs", holds,
             )  # fmt: skip
 
 
@@ -113,19 +146,25 @@ def _counting(told: dict[str, Any]) -> Iterator[Beside]:
         control = told["saturation"]["other tokens"]["matching heads"]["points"]
         first, last = points[0]["mean"], points[-1]["mean"]
         half = points[len(points) // 2]["mean"]
-        flattens = last > first and (half - first) > (last - half)
+        fits = told["saturation"]["injected"]["matching heads"].get("fits")
+        flattens = None if not fits else _grows(points) and fits[0]["curve"] in ("log", "sqrt")
+        yield Beside.holds(
+            "attention of matching heads to the term over its occurrences", "rises, then flattens",
+            f"{first:.3f} at k={points[0]['k']}, {half:.3f} at {points[len(points) // 2]['k']}, {last:.3f} at "
+            f"{points[-1]['k']}; best fit {fits[0]['curve'] if fits else 'none'}",
+            f"{points[0]['n']} documents", flattens,
+        )  # fmt: skip
         change = control[-1]["mean"] / control[0]["mean"] - 1
         yield Beside.holds(
-            "attention to the term over its occurrences", "rises, then flattens; other tokens level",
-            f"{first:.3f} at k={points[0]['k']}, {half:.3f} at {points[len(points) // 2]['k']}, {last:.3f} at "
-            f"{points[-1]['k']}; other tokens {change:+.0%}",
-            f"{points[0]['n']} documents", flattens,
+            "the same to other document tokens", "level",
+            f"{control[0]['mean']:.3f} to {control[-1]['mean']:.3f} ({change:+.0%})",
+            f"{points[0]['n']} documents", abs(change) < LEVEL,
         )  # fmt: skip
         effect = told["count_not_flag"]["matching heads"]["points"]
         yield Beside.holds(
             "matching heads alone on TFC2: the score", "grows with the count",
             f"{effect[0]['mean']:+.3f} at k={effect[0]['k']}, {effect[-1]['mean']:+.3f} at {effect[-1]['k']}",
-            f"{effect[0]['n']} documents", effect[-1]["mean"] > effect[0]["mean"],
+            f"{effect[0]['n']} documents", _grows(effect),
         )  # fmt: skip
     if "length" in told:
         total, mean = (told["length"][name]["matching heads"]["points"] for name in ("sum", "mean over tokens"))
@@ -134,6 +173,16 @@ def _counting(told: dict[str, Any]) -> Iterator[Beside]:
             "attention to the document as sentences are added", "falls (section 4.3); rises (appendix E)",
             f"sum {_mean(total):+.4f}, mean over tokens {_mean(mean):+.5f}", f"{n} documents", None,
         )  # fmt: skip
+
+
+def _grows(points: list[dict[str, Any]]) -> bool | None:
+    """Whether the last point is surely above the first; None where the intervals overlap."""
+    first, last = points[0], points[-1]
+    if first["high"] is None or last["low"] is None:
+        return None
+    if last["low"] > first["high"]:
+        return True
+    return False if last["high"] < first["low"] else None
 
 
 def _activation(told: dict[str, Any]) -> Iterator[Beside]:
@@ -151,19 +200,21 @@ def _idf(told: dict[str, Any]) -> Iterator[Beside]:
 
 
 def _two_tokens(told: dict[str, Any]) -> Iterator[Beside]:
-    def at(control: str, direction: str) -> dict[str, Any]:
+    def at(control: str, direction: str, scale: float) -> dict[str, Any]:
         mine = [one for one in told["curves"] if one["control"] == control and one["direction"] == direction]
-        return max(mine, key=lambda one: one["scale"])
+        return min(mine, key=lambda one: abs(one["scale"] - scale))
 
+    others = sorted({one["control"] for one in told["curves"]} - {"U0"})
     for direction, paper, sign in (("up", "rises", 1), ("down", "falls", -1)):
-        edit = at("U0", direction)
-        others = sorted({one["control"] for one in told["curves"]} - {"U0"})
-        controls = "; ".join(f"{name} {_value(at(name, direction)['doc1'])}" for name in others)
-        yield Beside.holds(
-            f"score of doc1 when IDF goes {direction} (scale {edit['scale']:g})", paper,
-            f"{_value(edit['doc1'])}; controls: {controls}", f"{told['items']} documents",
-            sign * (edit["doc1"]["value"] or 0) > 0,
-        )  # fmt: skip
+        for scale in SCALES_SHOWN:
+            edit = at("U0", direction, scale)
+            controls = "; ".join(f"{name} {_value(at(name, direction, scale)['doc1'])}" for name in others)
+            end = edit["doc1"]["low"] if sign > 0 else edit["doc1"]["high"]
+            yield Beside.holds(
+                f"score of doc1 when IDF goes {direction}, scale {edit['scale']:g}", paper,
+                f"{_value(edit['doc1'])}; same-sized controls: {controls}", f"{told['items']} documents",
+                end is not None and sign * end > 0,
+            )  # fmt: skip
 
 
 def _suppress(told: dict[str, Any]) -> Iterator[Beside]:
@@ -196,6 +247,10 @@ READERS = {
 
 def _short(heads: list[str]) -> list[str]:
     return [head.replace("L", "").replace("H", "") for head in heads if head.startswith("L")]
+
+
+def _n(told: dict[str, Any], what: str = "tokens") -> str:
+    return f"{told['n']} {what}, {told['queries']} queries"
 
 
 def _pairs(step: dict[str, Any] | None) -> int:

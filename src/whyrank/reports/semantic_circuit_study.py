@@ -24,9 +24,11 @@ RESULT_FILES = {
 #: Name, title, folder and command of a stage.
 Done = tuple[str, str, Path, str]
 WHY = (
-    "Where they differ: the paper's pairs are of MS MARCO passages and 10,000 in number, ours of the collection "
+    "Where they differ: the paper's pairs are of MS MARCO passages (2,000 to the logits), ours of the collection "
     "named above, cut to the length in the commands; its threshold is told in more than one way; the ranker's "
-    "weights here may come from a mirror of 8-bit numbers. Which of these matters, a run on other pairs can tell."
+    "weights here may come from a mirror of 8-bit numbers. Which of these matters, a run on other pairs can tell. "
+    "The circuit's heads were chosen on queries of this collection, among them those that SemanticBM is tested "
+    "on; its random heads were not chosen at all."
 )
 
 
@@ -44,7 +46,7 @@ def write_study(
     write_text(out / "study.json", json.dumps(told, indent=2, allow_nan=False) + "\n")
     report = Report(
         f"Pathway to Relevance: {about['ranker']} on {about['collection']}",
-        "Every figure and table of the paper, measured here" + (" at quick size" if about["quick"] else "") + ".",
+        f"The paper's findings, measured here{' at quick size' if about['quick'] else ''}; {_left_out(stages)}",
     )
     report.heading("The paper and what was measured here")
     if about["quick"]:
@@ -63,3 +65,9 @@ def write_study(
             report.html(f"<pre>{escape(command)}</pre>")
             report.include(folder / "report.html")
     return [out / "study.json", report.write(out / "report.html", manifest)]
+
+
+def _left_out(stages: Sequence[Done]) -> str:
+    if any(name == "finetune" for name, *_ in stages):
+        return "fine-tuning included."
+    return "fine-tuning is left out (--with finetune)."

@@ -61,8 +61,9 @@ def stages(
     if unknown:
         raise UserError(f"the study has no stage '{unknown[0]}'", todo=f"--with takes {', '.join(EXTRAS)}")
     files = {axiom: out / "pairs" / f"{axiom.lower()}.jsonl" for axiom in AXIOMS}
+    each = -(-sizes.to_logits // 2) * 11 // 10  # some may not align once they are cut
     counts = {
-        "TFC1": -(-sizes.to_logits // 2), "STMC1": -(-sizes.to_logits // 2), "TFC2": sizes.counting,
+        "TFC1": each, "STMC1": each, "TFC2": sizes.counting,
         "LNC1": sizes.length,
     }  # fmt: skip
     shared: dict[str, Any] = {"ranker": ranker, "collection": collection}
