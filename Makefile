@@ -12,7 +12,7 @@ demo: .venv/core
 	$(BIN)/whyrank demo
 
 test: .venv/dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 check: .venv/dev
 	$(BIN)/ruff check src tests benchmarks

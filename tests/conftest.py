@@ -11,8 +11,9 @@ from whyrank.errors import UserError
 from whyrank.rankers.load import load
 from whyrank.rankers.ranker import Ranker
 
-#: Under xdist each worker has one core to itself.
-torch.set_num_threads(1 if "PYTEST_XDIST_WORKER" in os.environ else 2)
+if "PYTEST_XDIST_WORKER" in os.environ:  # one core a worker, and for the commands it runs
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", 2)))
 
 
 @cache
