@@ -23,14 +23,15 @@ class StudySizes:
 
     to_logits: int = 500
     to_heads: int = 100
-    activation: int = 60
+    activation: int = 40
     counting: int = 24
     length: int = 100
     randoms: int = 10
     max_length: int = 128
     two_tokens: int = 60
-    suppress: int = 10
-    suppress_k: int = 20
+    suppress: int = 3
+    suppress_k: int = 10
+    suppress_scales: str = "1,5,20,100,400,1200"
     samples: int = 20
     queries: int | None = None
     epochs: int = 3
@@ -42,7 +43,8 @@ class StudySizes:
         """About eight minutes on two cores: to see that all is well, not to believe in."""
         return cls(
             to_logits=40, to_heads=6, activation=6, counting=2, length=8, randoms=2, max_length=96, two_tokens=6,
-            suppress=2, suppress_k=5, samples=5, queries=40, epochs=1, seeds=1, finetune_k=10,
+            suppress=2, suppress_k=5, suppress_scales="1,20,1200", samples=5, queries=40, epochs=1, seeds=1,
+            finetune_k=10,
         )  # fmt: skip
 
 
@@ -103,7 +105,8 @@ def _edits(shared: dict[str, Any], out: Path, sizes: StudySizes, terms: Path, se
             "head": partial(leading_head, out / "circuit"), "seed": seed,
         }),
         Stage("suppress", "Suppressing terms", "suppress", suppress / "manifest.json", {
-            **shared, "terms": terms, "out": suppress, "n": sizes.suppress, "k": sizes.suppress_k, "seed": seed,
+            **shared, "terms": terms, "out": suppress, "n": sizes.suppress, "k": sizes.suppress_k,
+            "scales": sizes.suppress_scales, "seed": seed,
         }),
     ]  # fmt: skip
 
