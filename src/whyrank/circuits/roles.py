@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from whyrank.circuits.attention_tests import TESTS, AttentionTests, pearson_json
 from whyrank.circuits.circuit import LOGITS, ROLES, Circuit
 from whyrank.circuits.head import Head
+from whyrank.evaluation.bootstrap import middle
 from whyrank.evaluation.correlation import Pearson
 from whyrank.interventions.statistics import finite
 
@@ -128,8 +129,5 @@ def _row_means(drawn: np.ndarray) -> np.ndarray:
 
 
 def _ends(draws: np.ndarray) -> dict[str, float | None]:
-    import numpy as np
-
-    some = draws[np.isfinite(draws)]
-    low, high = np.quantile(some, [0.025, 0.975]) if len(some) > 1 else (math.nan, math.nan)
-    return {"low": finite(float(low)), "high": finite(float(high))}
+    low, high = middle(draws)
+    return {"low": finite(low), "high": finite(high)}

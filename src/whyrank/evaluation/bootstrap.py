@@ -55,3 +55,24 @@ def clustered_intervals(
     means = clustered_means(values, clusters, draws=draws, seed=seed)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return [Interval(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+
+
+def cluster_sums(
+    values: np.ndarray, clusters: np.ndarray, columns: np.ndarray, shape: tuple[int, int]
+) -> np.ndarray:
+    """Sums of `values` [n] by cluster and column, both told by number [n]: [clusters, columns]."""
+    import numpy as np
+
+    cells = np.bincount(clusters * shape[1] + columns, weights=values, minlength=shape[0] * shape[1])
+    return cells.reshape(shape)
+
+
+def middle(draws: np.ndarray, level: float = 0.95) -> Interval:
+    """The middle of the finite draws [n]; NaN where there are fewer than two."""
+    import numpy as np
+
+    some = draws[np.isfinite(draws)]
+    if len(some) < 2:
+        return Interval(math.nan, math.nan)
+    low, high = np.quantile(some, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high))

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whyrank.evaluation.bootstrap import DRAWS, Interval, cluster_weights
+from whyrank.evaluation.bootstrap import DRAWS, Interval, cluster_sums, cluster_weights
 from whyrank.evaluation.significance import benjamini_hochberg, holm, paired_t_test
 
 if TYPE_CHECKING:
@@ -144,7 +144,6 @@ class SiteTable:
 
     @classmethod
     def of(cls, frame: pd.DataFrame) -> SiteTable:
-        import numpy as np
         import pandas as pd
 
         row, queries = pd.factorize(clusters(frame))
@@ -152,9 +151,7 @@ class SiteTable:
         shape = (len(queries), len(sites))
 
         def summed(values: pd.Series) -> np.ndarray:
-            return np.bincount(
-                row * shape[1] + column, weights=values.to_numpy(dtype=float), minlength=shape[0] * shape[1]
-            ).reshape(shape)
+            return cluster_sums(values.to_numpy(dtype=float), row, column, shape)
 
         return cls(
             [str(site) for site in sites],

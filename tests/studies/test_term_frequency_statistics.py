@@ -1,0 +1,120 @@
+"""Aggregation by hand: estimators, curves over k, contrasts; missing categories, zero gaps, one query."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from whyrank.studies.term_frequency.contrasts import paired_difference, violating_against_adhering
+from whyrank.studies.term_frequency.estimators import side_by_side
+from whyrank.studies.term_frequency.leading import leading_heads
+from whyrank.studies.term_frequency.over_k import effects_over_k, violations_over_k
+
+
+def frame(rows):
+    """(qid, site, base, perturbed, effect[, k]) as rows of effects."""
+    made = []
+    for i, (qid, site, base, perturbed, effect, *k) in enumerate(rows):
+        made.append({"pair": f"p{i}", "qid": qid, "docid": f"d{i}", "site": site, "category": None, "base": base,
+                     "perturbed": perturbed, "effect": effect, "k": k[0] if k else None})  # fmt: skip
+    return pd.DataFrame(made)
+
+
+def test_three_estimators_by_hand():
+    rows = [("q1", "x", 0.0, 2.0, 1.0), ("q1", "x", 0.0, 0.01, 0.5), ("q2", "x", 1.0, 2.0, 0.5),
+            ("q2", "x", 1.0, 1.0, 0.3)]  # fmt: skip
+    (told,) = side_by_side(frame(rows), threshold=0.1)
+    assert told["ratio_of_sums"]["value"] == pytest.approx(2.3 / 3.01)
+    assert (
+        told["thresholded_mean"]["value"] == pytest.approx((0.5 + 0.5) / 2) and told["thresholded_mean"]["n"] == 2
+    )
+    assert told["mean_of_ratios"]["value"] == pytest.approx((0.5 + 50 + 0.5) / 3), "a small gap explodes"
+    assert told["mean_of_ratios"]["n"] == 3, "a pair without a gap has no ratio, and is not 0"
+    assert told["n"] == 4
+
+
+def test_a_head_survives_where_its_interval_leaves_out_0():
+    draw = np.random.default_rng(0)
+    rows = [(f"q{i}", "steady", 0.0, 1.0, 0.5 + 0.1 * draw.normal()) for i in range(30)]
+    rows += [(f"q{i}", "noise", 0.0, 1.0, draw.normal()) for i in range(30)]
+    steady, noise = side_by_side(frame(rows))
+    assert steady["ratio_of_sums"]["survives"] and steady["mean_of_ratios"]["survives"]
+    assert not noise["ratio_of_sums"]["survives"]
+
+
+def test_one_query_has_no_interval():
+    (told,) = side_by_side(frame([("q", "x", 0.0, 1.0, 0.5), ("q", "x", 0.0, 1.0, 0.4)]))
+    assert told["ratio_of_sums"] == {"value": 0.45, "low": None, "high": None, "survives": False, "n": 2}
+
+
+def curve(shape, noise=0.02, ks=range(1, 11), queries=20):
+    draw = np.random.default_rng(1)
+    return frame(
+        [(f"q{q}", "x", 0.0, 1.0, shape(k) + noise * draw.normal(), k) for q in range(queries) for k in ks]
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "verdict", "best"),
+    [
+        (lambda k: math.log(k) + 0.2, "sublinear", "log"),
+        (lambda k: 0.3 * k, "linear", "linear"),
+        (lambda k: min(k, 3) * 0.3, "flattens", None),
+        (lambda k: 0.0, "none", None),
+    ],
+)
+def test_the_shape_of_a_curve(shape, verdict, best):
+    told = effects_over_k(curve(shape))["x"]
+    assert told["verdict"] == verdict
+    assert [point["k"] for point in told["points"]] == list(range(1, 11)) and told["points"][0]["n"] == 20
+    if best:
+        assert told["fits"][0]["curve"] == best and told["fits"][0]["best_in"] > 0.5
+        assert told["good_fit"] == (next(fit for fit in told["fits"] if fit["curve"] == "log")["r2"] > 0.9)
+
+
+def test_points_are_means_over_pairs_not_over_queries():
+    rows = [("q1", "x", 0.0, 1.0, 1.0, 1), ("q1", "x", 0.0, 1.0, 1.0, 1), ("q2", "x", 0.0, 1.0, 4.0, 1)]
+    assert effects_over_k(frame(rows))["x"]["points"][0]["mean"] == pytest.approx(2.0)
+
+
+def test_violations_are_counted_once_a_pair():
+    rows = frame([("q1", "x", 0.0, 1.0, 0.1, 1), ("q1", "y", 0.0, 1.0, 0.1, 1), ("q2", "x", 1.0, 1.0, 0.1, 1),
+                  ("q2", "y", 1.0, 1.0, 0.1, 1), ("q1", "x", 1.0, 0.5, 0.1, 2)])  # fmt: skip
+    rows["pair"] = ["a", "a", "b", "b", "c"]
+    told = violations_over_k(rows)
+    assert [point["mean"] for point in told["points"]] == [0.5, 1.0], "a tie does not score higher"
+    assert [point["n"] for point in told["points"]] == [2, 1]
+
+
+def test_paired_differences_need_both():
+    append = frame(
+        [("q1", "x", 0, 1, 0.5), ("q1", "x", 0, 1, 0.7), ("q2", "x", 0, 1, 0.9), ("q2", "y", 0, 1, 0.1)]
+    )
+    prepend = frame([("q1", "x", 0, 1, 0.1), ("q1", "x", 0, 1, 0.1), ("q2", "x", 0, 1, 0.2)])
+    for one in (append, prepend):
+        one["docid"] = ["a", "b", "c", "d"][: len(one)]
+    (told,) = paired_difference(append, prepend)
+    assert told["site"] == "x" and told["n"] == 3 and told["queries"] == 2
+    assert told["difference"] == pytest.approx((0.4 + 0.6 + 0.7) / 3)
+
+
+def test_violating_against_adhering():
+    rows = frame([("q1", "x", 0.0, 1.0, 0.6), ("q1", "x", 0.0, -1.0, -0.2), ("q2", "x", 0.0, 1.0, 0.4),
+                  ("q2", "x", 0.0, 0.0, 0.0)])  # fmt: skip
+    (told,) = violating_against_adhering(rows)
+    assert told["violating"]["value"] == pytest.approx(-0.1) and told["n_violating"] == 2
+    assert told["adhering"]["value"] == pytest.approx(0.5) and told["difference"]["value"] == pytest.approx(-0.6)
+    (none,) = violating_against_adhering(frame([("q1", "x", 0.0, 1.0, 0.6), ("q2", "x", 0.0, 1.0, 0.4)]))
+    assert none["violating"]["value"] is None and none["n_violating"] == 0
+
+
+def test_heads_that_stand_out():
+    def site(layer, head, share, p, category=None):
+        return {"layer": layer, "head": head, "share": share, "p_holm": p, "category": category}
+
+    sites = [site(0, 9, 0.5, 0.001), site(1, 6, -0.8, 0.01), site(2, 3, 0.9, 0.4), site(3, 1, 0.1, 0.04),
+             site(0, 9, 0.7, 0.001, "inj")]  # fmt: skip
+    assert leading_heads(sites) == ["1.6", "0.9", "3.1"]
+    assert leading_heads(sites, most=1) == ["1.6"]
+    assert leading_heads([site(2, 3, 0.9, 0.4), site(0, 1, None, None)]) == ["2.3", "0.1"], "else the largest"
