@@ -2,10 +2,10 @@
 
 `stands(l, c)` is the share of the gap that the residual stream at layer l carries in the tokens of category c:
 activation patching of `L.resid@c`. `moves(l, c)` is what the heads of layer l pick up from those tokens: path
-patching from `L.resid@c` to the queries, keys and values of all heads of the layer. `lands(l, c)` is what attention
-writes into the tokens of category c there: activation patching of `L.attn@c`. A link from a to b in the figure has
-the width moves(l, a) x lands(l, b) / sum over c of lands(l, c): what is picked up is measured, and where it lands is
-measured, but not which part of it lands where.
+patching from `L.resid@c` to the queries, keys and values of all heads of the layer. `lands(l, c)` is what
+attention writes into the tokens of category c there: activation patching of `L.attn@c`. A link from a to b in the
+figure has the width moves(l, a) x lands(l, b) / sum over c of lands(l, c): what is picked up is measured, and
+where it lands is measured, but not which part of it lands where.
 """
 
 from __future__ import annotations
