@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from whyrank.cli import options
-from whyrank.cli.console import command, say, suggest
+from whyrank.cli.console import command, progress_bar, say, suggest
 from whyrank.errors import UserError
 
 if TYPE_CHECKING:
+    from whyrank.collections.collection import Collection
+    from whyrank.rankers.neural import NeuralRanker
+    from whyrank.rankers.ranker import Progress
     from whyrank.studies.semantic_circuit import StudySizes
     from whyrank.studies.stage import Stage
+    from whyrank.studies.term_frequency.sizes import Sizes
 
 app = typer.Typer(help="The papers end to end, their tables beside ours.", no_args_is_help=True)
 
@@ -89,6 +94,102 @@ def run_semantic_circuit(
     paths = write_study(out, parts, about=about, manifest=manifest)
     folder.save(manifest)
     say(f"wrote {', '.join(path.name for path in paths)} to {out}")
+
+
+@app.command("term-frequency")
+def term_frequency(
+    out: options.RunFolderPath,
+    ranker: Annotated[list[str], typer.Option(help="A neural ranker; again for more: they are compared.")],
+    collection: options.CollectionName = "trec-rag-2024",
+    term: options.TermPolicy = "effect",
+    hide: Annotated[
+        bool, typer.Option("--hide-insignificant", help="Colour only what is significant in maps.")
+    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, for a first look.")] = False,
+    seed: options.Seed = 0,
+) -> None:
+    """How rankers count a term: heads, positions, saturation, flow, estimators, open questions, an atlas."""
+    say(f"study term-frequency: {', '.join(ranker)} on {collection}{', quick' if quick else ''}")
+    from whyrank.studies.term_frequency.sizes import Sizes
+
+    run_term_frequency(ranker, collection, out, Sizes.quick() if quick else Sizes(), term, hide=hide, seed=seed)
+    suggest(f"open {out / 'report.html'} in a browser")
+
+
+def run_term_frequency(
+    rankers: list[str],
+    collection: str,
+    out: Path,
+    sizes: Sizes,
+    term: str = "effect",
+    *,
+    hide: bool = False,
+    seed: int = 0,
+) -> None:
+    """A page a ranker, each in its own run folder, and the atlas; rankers that are done are not studied again."""
+    import json
+
+    from whyrank.collections.catalogue import open_collection
+    from whyrank.interventions.api import neural
+    from whyrank.rankers.rerank import safe_name
+    from whyrank.reports.manifest import RunFolder
+    from whyrank.reports.term_frequency import RESULT, write_atlas
+    from whyrank.studies.term_frequency.atlas import atlas
+
+    documents = open_collection(collection)
+    opened = {name: neural(name, sizes.max_length) for name in rankers}
+    folders = {name: out / safe_name(name) for name in opened}
+    if len(set(folders.values())) < len(rankers):
+        raise UserError("two rankers of one name", todo="give each ranker once")
+    inputs: dict[str, Any] = {
+        "rankers": [one.fingerprint() for one in opened.values()], "collection": documents.fingerprint(),
+        "sizes": vars(sizes), "term": term, "seed": seed,
+    }  # fmt: skip
+    folder = RunFolder.claim(out, "study term-frequency", inputs)
+    folder.begin()
+    for i, (name, model) in enumerate(opened.items(), start=1):
+        say(f"\n[{i}/{len(opened)}] {name}: {model.source}; {model.encoder}")
+        _study_one(model, documents, folders[name], sizes, term, hide, seed)
+    told = {name: json.loads((place / RESULT).read_text(encoding="utf-8")) for name, place in folders.items()}
+    manifest = folder.record(rankers=list(opened))
+    pages = {name: Path(safe_name(name)) / "report.html" for name in opened}
+    paths = write_atlas(atlas({one["ranker"]: one for one in told.values()}), pages, out, manifest)
+    folder.save(manifest)
+    say(f"wrote {', '.join(path.name for path in paths)} and a page for each ranker to {out}")
+
+
+def _study_one(
+    model: NeuralRanker, documents: Collection, out: Path, sizes: Sizes, term: str, hide: bool, seed: int
+) -> None:
+    """One ranker's page."""
+    from whyrank import __version__
+    from whyrank.rankers.shards import forget_shards
+    from whyrank.reports.manifest import RunFolder
+    from whyrank.reports.term_frequency import write_ranker
+    from whyrank.store.stages import Stages
+    from whyrank.studies.term_frequency.analysis import RankerStudy
+    from whyrank.studies.term_frequency.pages import label
+
+    mine = sizes.affordable(model.encoder)
+    inputs: dict[str, Any] = {
+        "whyrank": __version__, "ranker": model.fingerprint(), "collection": documents.fingerprint(),
+        "sizes": vars(mine), "term": term, "seed": seed,
+    }  # fmt: skip
+    folder = RunFolder.claim(out, "study term-frequency, one ranker", inputs)
+    if folder.manifest():
+        say("done before")
+        return
+    folder.begin()
+    kept = out / f".stages-{folder.key}"
+
+    def watch(name: str, count: int) -> AbstractContextManager[Progress]:
+        return progress_bar(name, count, "pairs")
+
+    study = RankerStudy(model, documents, mine, Stages(kept), watch, term, seed)
+    manifest = folder.record(pairs=mine.pairs)
+    write_ranker({**study.result(), "ranker": label(model)}, out, manifest, hide=hide)
+    folder.save(manifest)
+    forget_shards(kept)
 
 
 def run_stage(stage: Stage, number: int, of: int) -> Stage:
