@@ -158,9 +158,9 @@ class _Evidence:
         counting = [pair for pair in counting if variants and pair.variant == variants[0] and pair.term]
         if counting:
             told["counted"] = variants[0]
-            told["saturation"] = self.stages.get(
-                "saturation", lambda: saturation(self.ranker, matching, counting, self.watch)
-            )
+            read = self.stages.get("saturation", lambda: saturation(self.ranker, matching, counting, self.watch))
+            if all(read.values()):
+                told["saturation"] = read
             told["count_not_flag"] = self.stages.get(
                 "count",
                 lambda: count_not_flag(
@@ -168,7 +168,9 @@ class _Evidence:
                 ),
             )
         if lengths:
-            told["length"] = self.stages.get("length", lambda: length(self.ranker, matching, lengths, self.watch))
+            read = self.stages.get("length", lambda: length(self.ranker, matching, lengths, self.watch))
+            if all(read.values()):  # none where no pair fits into the length that is read
+                told["length"] = read
         return told
 
     @property

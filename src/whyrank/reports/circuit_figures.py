@@ -26,6 +26,7 @@ def circuit_figures(found: dict[str, Any]) -> Figures:
     figures |= _example(found["example"])
     if "saturation" in found:
         figures["saturation"] = _saturation(found["saturation"])
+    if "count_not_flag" in found:
         figures["count"] = _count(found["count_not_flag"])
     if "length" in found:
         figures["length"] = _length(found["length"])

@@ -160,6 +160,7 @@ def _counting(told: dict[str, Any]) -> Iterator[Beside]:
             f"{control[0]['mean']:.3f} to {control[-1]['mean']:.3f} ({change:+.0%})",
             f"{points[0]['n']} documents", abs(change) < LEVEL,
         )  # fmt: skip
+    if "count_not_flag" in told:
         effect = told["count_not_flag"]["matching heads"]["points"]
         yield Beside.holds(
             "matching heads alone on TFC2: the score", "grows with the count",

@@ -140,8 +140,8 @@ def _questions(report: Report, told: dict[str, Any]) -> None:
         )
     apart = sorted(asked["violating_against_adhering"], key=lambda r: -abs(r["difference"]["value"] or 0.0))
     rows = [
-        [r["site"], with_interval(r["violating"], "value"), r["n_violating"], with_interval(r["adhering"], "value"),
-         r["n_adhering"], with_interval(r["difference"], "value")]
+        [r["site"], with_interval(r["violating"], "value"), r["n_violating"],
+         with_interval(r["adhering"], "value"), r["n_adhering"], with_interval(r["difference"], "value")]
         for r in apart[:LISTED]
     ]  # fmt: skip
     report.table(
@@ -193,7 +193,7 @@ def write_atlas(
         alike: list[list[Cell]] = [[one["of"], one["with"], one["profile"], one["map"]] for one in found["alike"]]
         report.table(["ranker", "and", "r of profiles over depth", "r of maps"], alike,
                      "Maps are compared only where layers and heads are the same in number; heads of two models "
-                     "no reason to bear the same numbers.")  # fmt: skip
+                     "have no reason to bear the same numbers.")  # fmt: skip
     return [out / "atlas.json", report.write(out / "report.html", manifest)]
 
 
