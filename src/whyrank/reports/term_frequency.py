@@ -18,6 +18,11 @@ from whyrank.reports.term_frequency_paper import NOTE, findings
 from whyrank.store.atomic import write_text
 
 RESULT = "term_frequency.json"
+#: What is told of a feature of violating and adhering pairs.
+WHY = {
+    "feature": "feature", "violating": "median of violating", "adhering": "median of adhering",
+    "cliffs_delta": "Cliff's delta",
+}  # fmt: skip
 #: Heads listed in a table.
 LISTED = 12
 
@@ -130,14 +135,11 @@ def _questions(report: Report, told: dict[str, Any]) -> None:
     audits: list[list[Cell]] = []
     for name, one in asked["audit"].items():
         for summary in one["axioms"]:
-            shares = summary["shares"]
-            audits.append([name, summary["pairs"], *(f"{shares[k]:.0%}" for k in ("hold", "neutral", "violate"))])
-    if audits:
-        report.table(
-            ["variation", "pairs", "holds", "neutral", "violates"],
-            audits,
-            "Repetition beside sentences added, natural differences, and subjects restored.",
-        )
+            shares = (_outcome(summary, outcome) for outcome in ("holds", "neutral", "violates"))
+            audits.append([name, summary["n"], summary["queries"], *shares, summary["mean"]])
+    told_of = "Repetition beside sentences added, natural differences, and subjects restored; difference: mean."
+    report.table(["variation", "pairs", "queries", "holds", "neutral", "violates", "difference"], audits, told_of)
+    _why(report, asked["audit"])
     apart = sorted(asked["violating_against_adhering"], key=lambda r: -abs(r["difference"]["value"] or 0.0))
     rows = [
         [r["site"], with_interval(r["violating"], "value"), r["n_violating"],
@@ -149,6 +151,24 @@ def _questions(report: Report, told: dict[str, Any]) -> None:
         rows,
         "Mean effect of heads in pairs that violate TFC1 and in those that adhere; largest differences.",
     )
+
+
+def _outcome(summary: dict[str, Any], outcome: str) -> str:
+    low, high = (summary["intervals"][outcome][end] for end in ("low", "high"))
+    ends = "" if low is None or high is None else f" [{low:.0%}, {high:.0%}]"
+    return f"{summary['shares'][outcome]:.0%}{ends}"
+
+
+def _why(report: Report, audits: dict[str, Any]) -> None:
+    """What tells violating pairs from adhering ones."""
+    rows: list[list[Cell]] = [
+        [name, *(contrast[key] for key in WHY)]
+        for name, one in audits.items()
+        for summary in one["axioms"]
+        for contrast in summary["why"]
+    ]
+    if rows:
+        report.table(["variation", *WHY.values()], rows, "What tells pairs that violate from pairs that hold.")
 
 
 SECTIONS = (
