@@ -10,7 +10,7 @@ from typing import Any
 from whyrank.axioms.audit import Audit, Row
 from whyrank.axioms.summary import AxiomSummary, Interval
 from whyrank.reports.audit_figures import curves, outcome_bars
-from whyrank.reports.html import Cell, Report
+from whyrank.reports.html import Cell, Data, Figures, Report
 from whyrank.store.atomic import whole_file, write_text
 from whyrank.text.tokens import Span
 
@@ -31,12 +31,9 @@ def write_audit(audit: Audit, folder: Path, manifest: dict[str, Any]) -> list[Pa
     return [*paths, _report(audit, figures).write(folder / "report.html", manifest)]
 
 
-Figures = dict[str, tuple[str, str, Any]]
-
-
 def _figures(audit: Audit) -> Figures:
     columns = ["ranker", "axiom", "n", "holds", "neutral", "violates"]
-    rows = [[s.ranker, s.axiom, s.n, *s.shares.values()] for s in audit.summaries]
+    rows: list[list[Cell]] = [[s.ranker, s.axiom, s.n, *s.shares.values()] for s in audit.summaries]
     caption = (
         "The share of pairs on which each ranker scores the preferred side higher, neither, or lower. For TFC2 "
     )
@@ -45,11 +42,13 @@ def _figures(audit: Audit) -> Figures:
     for variant in ("cumulative", "marginal", "restore"):
         mine = [s for s in audit.summaries if s.axiom == f"TFC2:{variant}" and len(s.curve) > 2]
         if mine:
-            data = (["ranker", "k", "n", "difference", "low", "high", "not rising", "falls beyond delta"], [
+            points: list[list[Cell]] = [
                 [s.ranker, p.k, p.n, p.difference, *p.interval, p.not_rising, p.violates]
                 for s in mine
                 for p in s.curve
-            ])  # fmt: skip
+            ]
+            names = ["ranker", "k", "n", "difference", "low", "high", "not rising", "falls beyond delta"]
+            data: Data = (names, points)
             told = f"TFC2, {variant}: mean difference over k, as a share of the largest; dotted, the best fit."
             found[f"tfc2-{variant}"] = (curves(mine, "difference"), told, data)
             told = f"TFC2, {variant}: the share of pairs whose score does not rise, over k; dotted, the best fit."

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from whyrank.reports.circuit_figures import Figures, circuit_figures
-from whyrank.reports.html import Cell, Report
+from whyrank.reports.circuit_figures import circuit_figures
+from whyrank.reports.html import Cell, Figures, Report
 from whyrank.store.atomic import write_text
 
 #: What the paper found in ms-marco-MiniLM-L-12-v2 ('Pathway to Relevance').

@@ -7,11 +7,9 @@ from typing import Any
 
 from whyrank.reports.circuit_graph import circuit_graph
 from whyrank.reports.heatmaps import heat_maps
-from whyrank.reports.html import Cell
+from whyrank.reports.html import Cell, Figures
 from whyrank.reports.lines import Point, line_plots
 
-#: SVG, caption, and the data behind it.
-Figures = dict[str, tuple[str, str, tuple[Sequence[str], Sequence[Sequence[Cell]]] | None]]
 TESTS = ("scoring", "contextualization", "matching")
 #: Matching heads shown in the worked example.
 SHOWN = 4
@@ -108,18 +106,26 @@ def _example(example: dict[str, Any]) -> Figures:
         svg = heat_maps(
             {"": cells}, heads, query, row_title="", column_title="query", value_title="attention of CLS"
         )
-        figures["example-scoring"] = (svg, f"What the scoring heads read of the query. {intro}", None)
+        data: list[list[Cell]] = [[head, *example["scoring"][head]] for head in heads]
+        caption = f"What the scoring heads read of the query. {intro}"
+        figures["example-scoring"] = (svg, caption, (["head", *example["query_tokens"]], data))
     if example["contextualization"]:
         panels = {head: _matrix(rows) for head, rows in list(example["contextualization"].items())[:3]}
         svg = heat_maps(panels, query, query, row_title="from", column_title="to", value_title="attention")
-        figures["example-contextualization"] = (svg, f"Query tokens read each other. {intro}", None)
+        tokens = example["query_tokens"]
+        data = [[head, token, *row] for head, rows in example["contextualization"].items()
+                for token, row in zip(tokens, rows, strict=True)]  # fmt: skip
+        figures["example-contextualization"] = (
+            svg, f"Query tokens read each other. {intro}", (["head", "from", *tokens], data),
+        )  # fmt: skip
     for head, rows in list(example["matching"].items())[:SHOWN]:
         svg = heat_maps({head: _matrix(rows)}, query, document, row_title="query", column_title="document",
                         value_title="attention")  # fmt: skip
         told = (
             f"What query tokens read of the document's query words and last words in matching head {head}. {intro}"
         )
-        figures[f"example-matching-{head}"] = (svg, told, None)
+        data = [[token, *row] for token, row in zip(example["query_tokens"], rows, strict=True)]
+        figures[f"example-matching-{head}"] = (svg, told, (["from", *example["document_tokens"]], data))
     return figures
 
 

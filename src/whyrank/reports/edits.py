@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.reports.edit_figures import moves, turned_pieces
-from whyrank.reports.html import Cell, Report
+from whyrank.reports.html import Cell, Figures, Report
 from whyrank.store.atomic import write_text
 
 RESULT = "edit.json"
-#: Name -> SVG, caption, and the data behind it.
-Figures = dict[str, tuple[str, str, Any]]
 COST_TOLD = (
     "Changed: queries whose order changes. nDCG@10 is over the judged queries, agreement over all: the nDCG@10 "
     "of the edited ranking with gains from the unedited one, 10 for its first document to 1 for its tenth; it is "

@@ -16,6 +16,10 @@ from typing import Any
 from whyrank.store.atomic import write_text
 
 Cell = str | float | int | None
+#: The columns and rows behind a figure.
+Data = tuple[Sequence[str], Sequence[Sequence[Cell]]]
+#: Figures by name: SVG, caption, and the data behind it.
+Figures = dict[str, tuple[str, str, Data]]
 #: Letters of a cell that may go over several lines.
 LONG = 40
 #: What stands between these is what the report says; outside of them is the page.
@@ -84,12 +88,10 @@ class Report:
             f'{told}<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
         )
 
-    def figure(
-        self, svg: str, caption: str, data: tuple[Sequence[str], Sequence[Sequence[Cell]]] | None = None
-    ) -> None:
-        """An SVG figure; its caption is also its text alternative; `data` can be downloaded as CSV."""
+    def figure(self, svg: str, caption: str, data: Data) -> None:
+        """An SVG figure; its caption is also its text alternative; the data behind it can be downloaded as CSV."""
         drawing = svg[svg.index("<svg") :].replace("<svg ", f'<svg role="img" aria-label="{escape(caption)}" ', 1)
-        link = f' <a download="data.csv" href="{_csv_link(*data)}">data (CSV)</a>' if data else ""
+        link = f' <a download="data.csv" href="{_csv_link(*data)}">data (CSV)</a>'
         told = f"<figcaption>{escape(caption)}{link}</figcaption>"
         self._parts.append(f'<figure><div class="wide">{drawing}</div>{told}</figure>')
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from whyrank.reports.edits import Figures, write_result
+from whyrank.reports.edits import write_result
 from whyrank.reports.heatmaps import interval_bars
-from whyrank.reports.html import Cell, Report
+from whyrank.reports.html import Cell, Figures, Report
 from whyrank.reports.style import INK, SERIES, as_svg, bare, drawing
 
 RESULT = "idf.json"
@@ -54,7 +54,7 @@ def make_figures(told: Mapping[str, Any], words: Sequence[Word]) -> Figures:
     first = told["correlations"][0]
     caption = f"U0 against IDF ({FORMULA_TOLD[first['formula']]}), {len(words)} whole words: r = {_r(first)}. "
     caption += "The line: means in steps of IDF."
-    found: Figures = {"scatter": (scatter(words), caption, None)}
+    found: Figures = {"scatter": (scatter(words), caption, (["word", "IDF", "U0"], words))}
     mine = [row for row in told["correlations"] if row["formula"] == first["formula"] and row["r"] is not None]
     ends = [(row["low"], row["high"]) for row in mine]
     data = (

@@ -9,7 +9,7 @@ from typing import Any
 
 from whyrank.reports.audit import p_text
 from whyrank.reports.heatmaps import heat_maps, interval_bars, scatter
-from whyrank.reports.html import Cell, Report
+from whyrank.reports.html import Cell, Figures, Report
 from whyrank.store.atomic import write_text
 from whyrank.text.categories import CATEGORIES
 
@@ -21,8 +21,6 @@ MOST_ROWS = 24
 #: A split has a figure of its own when it has so many values at most.
 MOST_PANELS = 4
 Site = dict[str, Any]
-#: Name -> SVG, caption, and the data behind it.
-Figures = dict[str, tuple[str, str, Any]]
 
 
 def write_patch(summary: dict[str, Any], folder: Path, manifest: dict[str, Any]) -> list[Path]:

@@ -47,9 +47,14 @@ def _report(summary: dict[str, Any], points: Points, figures: dict[str, str]) ->
     data = (["qid", "docno", "cross-encoder", "SemanticBM"], points)
     told = f"SemanticBM against {ranker}, the {len(points)} pairs of the test part; dotted: equal."
     report.figure(figures["predicted"], told, data)
+    rows: list[list[Cell]] = [
+        [NAMES[model["name"]], *(model["pearson"][key] for key in ("r", "low", "high", "n"))]
+        for model in default["models"]
+    ]
     report.figure(
-        figures["models"], "Pearson with the cross-encoder's score on the test part, with 95% intervals."
-    )
+        figures["models"], "Pearson with the cross-encoder's score on the test part, with 95% intervals.",
+        (["model", "r", "low", "high", "pairs"], rows),
+    )  # fmt: skip
     models_table(report, default, "Coefficients shared over positions, split by query")
     report.heading("The paper's protocol")
     paper_section(report, default, paper)

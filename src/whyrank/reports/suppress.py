@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.reports.edit_figures import suppression
-from whyrank.reports.edits import Figures, cost_table, dial_in_words, estimate_text, write_result
-from whyrank.reports.html import Cell, Report
+from whyrank.reports.edits import cost_table, dial_in_words, estimate_text, write_result
+from whyrank.reports.html import Cell, Figures, Report
 
 RESULT = "suppress.json"
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from whyrank.reports.circuit_figures import Figures
 from whyrank.reports.flow_figure import flow_figure
 from whyrank.reports.heatmaps import heat_maps
-from whyrank.reports.html import Cell
+from whyrank.reports.html import Cell, Figures
 from whyrank.reports.lines import Point, line_plots
 from whyrank.text.categories import CATEGORIES
 
@@ -123,10 +122,18 @@ def _over_k(told: dict[str, Any]) -> Figures:
         for variant, one in told["tfc2"].items()
     }
     svg = line_plots(panels, "k", "mean effect on the score")
-    figures["tfc2"] = (svg, "TFC2: effects of the heads that stand out over k.", None)
+    data: list[list[Cell]] = [
+        [variant, head, p["k"], p["mean"], p["low"], p["high"], p["n"], curve["verdict"]]
+        for variant, one in told["tfc2"].items() for head, curve in one["effects"].items() for p in curve["points"]
+    ]  # fmt: skip
+    columns = ["variant", "head", "k", "mean", "low", "high", "n", "verdict"]
+    figures["tfc2"] = (svg, "TFC2: effects of the heads that stand out over k.", (columns, data))
     shares = {"violations": {variant: _points(one["violations"]) for variant, one in told["tfc2"].items()}}
     svg = line_plots(shares, "k", "share of pairs that do not rise")
-    figures["violations"] = (svg, "TFC2: pairs whose score does not rise, over k.", None)
+    data = [[variant, p["k"], p["mean"], p["low"], p["high"], p["n"]]
+            for variant, one in told["tfc2"].items() for p in one["violations"]["points"]]  # fmt: skip
+    columns = ["variant", "k", "share", "low", "high", "n"]
+    figures["violations"] = (svg, "TFC2: pairs whose score does not rise, over k.", (columns, data))
     looks = [row for row in told["attention_over_k"] if row["k"] is not None]
     quantities = ("cls -> inj", "inj -> qterm-", "inj -> qterm+")
     heads = list(dict.fromkeys(row["head"] for row in looks))
@@ -141,7 +148,9 @@ def _over_k(told: dict[str, Any]) -> Figures:
     panels = {name: {h: p for h, p in curves.items() if p} for name, curves in panels.items()}
     if any(panels.values()):
         svg = line_plots({name: curves for name, curves in panels.items() if curves}, "k", "attention")
-        figures["attention-over-k"] = (svg, "What the heads that stand out look at, over k.", None)
+        columns = ["head", "quantity", "k", "mean", "low", "high", "n"]
+        data = [[row[name] for name in columns] for row in looks]
+        figures["attention-over-k"] = (svg, "What the heads that stand out look at, over k.", (columns, data))
     return figures
 
 

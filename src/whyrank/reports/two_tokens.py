@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.reports.edit_figures import Curve, scale_curves
-from whyrank.reports.edits import RESULT, Figures, dial_in_words, estimate_text, write_result
-from whyrank.reports.html import Cell, Report
+from whyrank.reports.edits import RESULT, dial_in_words, estimate_text, write_result
+from whyrank.reports.html import Cell, Figures, Report
 from whyrank.reports.style import QUIET, SERIES
 
 
