@@ -58,6 +58,9 @@ def patch(
         int | None, typer.Option(min=8, help="Read at most so many tokens: shorter texts, faster.")
     ] = None,
     skip: Annotated[bool, typer.Option("--skip", help="Leave out pairs that this ranker cannot align.")] = False,
+    hide: Annotated[
+        bool, typer.Option("--hide-insignificant", help="Maps are blank where nothing is significant.")
+    ] = False,
     engine: Annotated[str, typer.Option(help="local, or dask://HOST:PORT.")] = "local",
     workers: Annotated[int | None, typer.Option(help="Run in so many processes of this machine.")] = None,
     seed: options.Seed = 0,
@@ -93,6 +96,7 @@ def patch(
         "threshold": threshold,
         "skip": skip,
         "first": n,
+        "hide": hide,
         "compare": sha256(compare / "effects.parquet") if compare else None,
         "reference": sha256(reference) if reference else None,
     }
@@ -114,7 +118,7 @@ def patch(
     }  # fmt: skip
     manifest = folder.record(pairs=summary["pairs"], rows=len(effects))
     effects.write(out / "effects.parquet")
-    paths = [out / "effects.parquet", *write_patch(summary, out, manifest)]
+    paths = [out / "effects.parquet", *write_patch(summary, out, manifest, hide=hide)]
     folder.save(manifest)
     forget_shards(shards)
     show(summary)
@@ -128,7 +132,7 @@ def show(summary: dict[str, Any]) -> None:
     """The sites with the largest effects, on stdout."""
     from rich.table import Table
 
-    from whyrank.reports.patch import interval_of, measure_of
+    from whyrank.reports.patch_figures import interval_of, measure_of
 
     value, told = measure_of(summary)
     interval = interval_of(value)
