@@ -68,7 +68,8 @@ def test_a_preview_needs_no_folder_and_saves_nothing(here, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "2 queries" in done.stdout and list(tmp_path.iterdir()) == []
-    assert "--up cat=40 --save FOLDER" in done.stderr
+    said = next(line for line in done.stderr.splitlines() if "--save FOLDER" in line)
+    assert "--up cat=40" in said and f"--idf {here / 'idf.tsv'}" in said, "what is saved is what was shown"
 
 
 def test_the_experiment(here, tmp_path):
@@ -98,3 +99,26 @@ def test_what_it_refuses(here, tmp_path):
     unclear = whyrank("edit", "--ranker", here / "ranker", "--up", "cat=5", *new)
     assert "its sign is unknown" in one_line(unclear), "the built-in collection has few words of this vocabulary"
     assert list(tmp_path.iterdir()) == [], "nothing is left of what was refused"
+
+
+@pytest.mark.parametrize("how", [["--experiment"], ["--up", "cat=4", "--preview"]])
+def test_a_wrong_rule_does_not_block_the_folder(here, tmp_path, how):
+    call = [
+        "edit",
+        "--ranker",
+        here / "ranker",
+        "--idf",
+        here / "idf.tsv",
+        "--collection",
+        here / "collection",
+        *how,
+    ]
+    assert "unknown rule 'autors'" in one_line(whyrank(*call, "--rule", "autors", "-o", tmp_path / "run"))
+    done = whyrank(*call, "--scales", "1,5", "-o", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_edit_too_large_is_refused(here, tmp_path):
+    done = whyrank("edit", "--ranker", here / "ranker", "--idf", here / "idf.tsv", "--up", "cat=1e40", "--save",
+                   tmp_path / "edited")  # fmt: skip
+    assert "a scale of 1e+40" in one_line(done) and not (tmp_path / "edited").exists()

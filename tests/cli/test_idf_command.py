@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from tests.checkpoints import save
 from tests.cli.run import one_line, whyrank
 
 RANKER = "bi-minilm-l3"
@@ -55,3 +56,13 @@ def test_what_it_refuses(tmp_path):
         whyrank("idf", "--ranker", "bm25", "--collection", "demo", "-o", tmp_path / "run")
     )
     assert not (tmp_path / "run").exists()
+
+
+def test_a_collection_without_known_words_is_refused(tmp_path):
+    save(tmp_path / "ranker")
+    folder = tmp_path / "digits"
+    folder.mkdir()
+    (folder / "corpus.jsonl").write_text('{"_id": "d1", "text": "1234 5678"}\n{"_id": "d2", "text": "99"}\n')
+    (folder / "queries.jsonl").write_text('{"_id": "q", "text": "1234"}\n')
+    done = whyrank("idf", "--ranker", tmp_path / "ranker", "--collection", folder, "-o", tmp_path / "run")
+    assert "0 words of the ranker's vocabulary" in one_line(done) and not (tmp_path / "run").exists()

@@ -11,13 +11,15 @@ from whyrank.errors import UserError
 
 SCALES = some.floats(1, 5000, allow_nan=False).map(lambda x: float(f"{x:.10g}"))
 TERMS = some.sampled_from(["berlin", "covid-19", "e=mc2", "machine learning", "naïve"])
-EDITS = some.builds(TermEdit, TERMS, some.sampled_from(["up", "down"]), SCALES)
+EDITS = some.builds(
+    TermEdit, TERMS, some.sampled_from(["up", "down"]), SCALES, some.sampled_from(["from-one", "authors"])
+)
 
 
 @given(EDITS)
 def test_an_edit_parses_as_it_prints(edit):
     assert TermEdit.parse(str(edit)) == edit
-    assert TermEdit.parse(f"{edit.term}={edit.scale!r}", edit.direction) == edit
+    assert TermEdit.parse(f"{edit.term}={edit.scale!r}", edit.direction, edit.rule) == edit
 
 
 def test_how_it_prints():

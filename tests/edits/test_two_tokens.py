@@ -59,7 +59,13 @@ def test_the_curves_are_those_of_plain_edits(ranker, tmp_path, kind):
     own = [float(ranker.score([item.pairs[0]])[0]) for item in items]
     for row in told["curves"]:
         if row["control"] != "U0":
+            mine = next(r for r in told["curves"] if r["control"] == "U0" and r["direction"] == row["direction"]
+                        and r["scale"] == row["scale"])  # fmt: skip
+            assert row["edit_less"]["value"] == pytest.approx(
+                mine["doc1"]["value"] - row["doc1"]["value"], abs=1e-6
+            )
             continue
+        assert row["edit_less"] is None
         scores = [one_at_a_time(ranker, dial, row["direction"], row["scale"], item) for item in items]
         doc1, doc2 = np.array(scores).T
         assert row["doc1"]["value"] == pytest.approx(np.mean(doc1 - own), abs=1e-5)
@@ -83,12 +89,18 @@ def test_every_control_moves_each_row_as_far_as_the_edit(ranker):
     v = np.linalg.svd(ranker.encoder.word_embeddings.detach().double().numpy(), full_matrices=False)[2]
     for name, control in named.items():
         change = control(turns)
-        torch.testing.assert_close(change.norms, norms)
+        if name != "row":
+            torch.testing.assert_close(change.norms, norms)
         cosines = {f"U{i}": abs(change.rows.numpy() @ v[i]) / norms.numpy() for i in range(3)}
         if name in cosines:
             np.testing.assert_allclose(cosines[name], 1)
     along = cosine_similarity(named["row"](turns).rows, rows, dim=1)
     np.testing.assert_allclose(along, [1, -1])  # up: longer; down: shorter
+    torch.testing.assert_close(named["row"](turns).norms[0], norms[0])
+    far = named["row"](dial.turns(Edits.of(up=["cat=200"], down=["dog=200"])))
+    left = (rows + far.rows).norm(dim=1) / rows.norm(dim=1)
+    assert left[0] > 1 > left[1] > 0, "a row that is scaled down is never turned round"
+    np.testing.assert_allclose(cosine_similarity(rows + far.rows, rows, dim=1), [1, 1])
     drawn = [named[f"random {i}"](turns).rows for i in (1, 2, 3)]
     assert not torch.allclose(drawn[0], drawn[1])
     torch.testing.assert_close(controls(dial, seed=4)["random 2"](turns).rows, drawn[1])

@@ -62,4 +62,6 @@ def align(
         say(f"wrote {save}: an ordinary checkpoint; what was done is in edits.json")
         suggest(command("rank", "--ranker", save, "--collection", collection, "-o", "runs/aligned"))
     else:
-        suggest(command("align", "--ranker", ranker, "--collection", collection, "--save", "FOLDER"))
+        how = ["--idf", idf] if idf != "collection" else []
+        how += ["--formula", formula] if formula != FORMULAS[0] else []
+        suggest(command("align", "--ranker", ranker, "--collection", collection, *how, "--save", "FOLDER"))

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from whyrank import __version__
 from whyrank.cli import options
 from whyrank.cli.console import command, say, suggest
 from whyrank.cli.edit_tables import show_experiment, show_turns
@@ -16,6 +17,7 @@ from whyrank.cli.editing import (
     Rule,
     RunFolderIfAny,
     Save,
+    given_up_when_refused,
     open_dial,
     parse_scales,
     run_preview,
@@ -77,7 +79,10 @@ def edit(
         say(f"wrote {save}: an ordinary checkpoint; what was done is in edits.json")
         suggest(command("rank", "--ranker", save, "--collection", collection or "demo", "-o", "runs/edited"))
     else:
-        words = [word for one in edits for word in (f"--{one.direction}", f"{one.term}={one.scale:g}")]
+        words = [word for one in edits for word in (f"--{one.direction}", f"{one.term}={one.scale:.15g}")]
+        words += ["--rule", rule] if rule != "from-one" else []
+        words += ["--idf", idf] if idf != "collection" else []
+        words += ["--collection", collection] if collection else []
         suggest(command("edit", "--ranker", ranker, *words, "--save", "FOLDER"))
 
 
@@ -106,24 +111,28 @@ def _experiment(
     ranker: str, collection: str, out: Path, idf: str, n: int | None, head: str | None, scales: str | None,
     rule: str, seed: int,
 ) -> None:  # fmt: skip
+    from whyrank.edits.term_edit import check_rule
     from whyrank.edits.two_tokens import SCALES, two_tokens
     from whyrank.rankers.shards import forget_shards
     from whyrank.reports.manifest import RunFolder
     from whyrank.reports.two_tokens import write_experiment
 
+    check_rule(rule)
     chosen = parse_scales(scales) if scales else SCALES
     opened, model, dial = open_dial(ranker, collection, idf)
     assert opened is not None
     queries = dict(list(opened.queries.items())[:n])
     inputs = {
-        "ranker": model.fingerprint(), "collection": opened.fingerprint(), "queries": list(queries), "head": head,
+        "whyrank": __version__, "ranker": model.fingerprint(), "collection": opened.fingerprint(),
+        "queries": list(queries), "head": head,
         "scales": list(chosen), "rule": rule, "idf": fingerprint_of_idf(idf), "seed": seed, "what": "experiment",
     }  # fmt: skip
     folder = RunFolder.claim(out, "edit", inputs)
     shards = shards_of(folder)
-    found = two_tokens(
-        dial, queries, scales=chosen, head=head, rule=rule, seed=seed, shards=shards, step=step_of(folder)
-    )
+    with given_up_when_refused(folder):
+        found = two_tokens(
+            dial, queries, scales=chosen, head=head, rule=rule, seed=seed, shards=shards, step=step_of(folder)
+        )
     result = {
         "what": "experiment", "ranker": model.name, "source": str(model.source), "collection": opened.name,
         "dial": dial.to_json(), **found,

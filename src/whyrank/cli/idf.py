@@ -9,7 +9,10 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.console import command, console, say, suggest
+from whyrank.errors import UserError
 
+#: Words that a correlation needs.
+ENOUGH_WORDS = 4
 #: Where IDF comes from, in every command.
 IdfSource = Annotated[
     str, typer.Option("--idf", help="collection (counted there), wordfreq, or a file: word<TAB>idf a line.")
@@ -50,6 +53,11 @@ def idf(
     result = {"ranker": model.name, "source": str(model.source), **told}
     column = "idf_bm25" if "idf_bm25" in table else "idf"
     known = table[table["whole"] & table[column].notna()]
+    if len(known) < ENOUGH_WORDS:
+        raise UserError(
+            f"{len(known)} words of the ranker's vocabulary have an IDF here", where=collection or idf,
+            todo=f"{ENOUGH_WORDS} or more are needed: give another collection or file",
+        )  # fmt: skip
     folder.begin()
     manifest = folder.record(words=len(known))
     with whole_file(out / "tokens.parquet") as partial:
@@ -59,17 +67,17 @@ def idf(
     folder.save(manifest)
     show(result)
     say(f"wrote {', '.join(path.name for path in paths)} to {out}")
-    name = ["--collection", collection] if collection else ["--idf", idf]
+    how = ["--idf", idf] if idf != "collection" else []
     suggest(
         f"open {out / 'report.html'} in a browser",
-        command("edit", "--ranker", ranker, *name, "--up", "TERM=5", "--preview"),
+        command(
+            "edit", "--ranker", ranker, *how, "--up", "TERM=5", "--preview", "--collection", collection or "C"
+        ),
     )
 
 
 def token_idf_needs(idf: str) -> None:
     """Raises at once where IDF is to be counted and there is no collection."""
-    from whyrank.errors import UserError
-
     if idf == "collection":
         raise UserError(
             "no collection to count words in",

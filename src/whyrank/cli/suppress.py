@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from whyrank import __version__
 from whyrank.cli import options
 from whyrank.cli.console import command, say, suggest
 from whyrank.cli.edit_tables import show_suppression, warn
@@ -52,12 +53,17 @@ def suppress(
     say(f"suppressing the words of {terms} in {ranker}, tried on {collection}")
     from whyrank.edits.block_list import BlockList
     from whyrank.edits.saving import check_target
+    from whyrank.edits.term_edit import check_rule
+    from whyrank.errors import UserError
     from whyrank.reports.suppress import RESULT, knee_in_words
     from whyrank.store.packages import sha256
 
     chosen = parse_scales(scales)
+    check_rule(rule)
     if save:
         check_target(save)
+        if len(chosen) < 3:
+            raise UserError("a knee needs three scales or more", todo="give more --scales, or leave --save out")
     BlockList.entries(terms)
     opened, _, dial = open_dial(ranker, collection, idf)
     assert opened is not None
@@ -65,7 +71,7 @@ def suppress(
     for reason, entries in listed.skipped.items():
         say(f"left out, {reason}: {', '.join(entries[:5])}{f' and {len(entries) - 5} more' * (len(entries) > 5)}")
     how = {"n": n, "threshold": threshold, "scales": list(chosen), "rule": rule, "seed": seed}
-    settings = {"terms": sha256(terms), "idf": fingerprint_of_idf(idf), **how}
+    settings = {"whyrank": __version__, "terms": sha256(terms), "idf": fingerprint_of_idf(idf), **how}
     stage, folder = claimed(dial, opened, out, "suppress", run, k, None, seed, settings)
     assert folder is not None
     if folder.manifest():

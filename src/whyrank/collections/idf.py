@@ -67,7 +67,9 @@ class TokenIdf:
     @classmethod
     def from_file(cls, tokenizer: Tokenizer, path: Path) -> TokenIdf:
         """From lines `word <tab> idf`; words that are no single token of this vocabulary are passed over."""
-        known = {word: number for number, word in whole_words(tokenizer).items()}
+        known: dict[str, list[int]] = {}
+        for number, spelling in whole_words(tokenizer).items():  # Word and word are two tokens of one word
+            known.setdefault(spelling, []).append(number)
         values: dict[int, float] = {}
         for line in read_lines(path):
             word, _, told = line.text.partition("\t")
@@ -79,8 +81,7 @@ class TokenIdf:
                 ) from None
             if not math.isfinite(value):
                 raise line.wrong(f"an IDF of {told}", "give a finite number")
-            if word.lower() in known:
-                values[known[word.lower()]] = value
+            values |= dict.fromkeys(known.get(word.lower(), ()), value)
         if not values:
             raise UserError(
                 "no word of this file is a token of the ranker", where=path, todo="word<TAB>idf a line"

@@ -26,12 +26,14 @@ class BlockList:
     def read(cls, path: Path, tokenizer: Tokenizer) -> BlockList:
         """Blank lines and lines that begin with # are no entries. Only single words can be turned down."""
         kept: dict[str, None] = {}
+        spelled: set[tuple[int, ...]] = set()  # an uncased ranker reads Word and word alike
         skipped: dict[str, list[str]] = {}
         for entry in cls.entries(path):
             reason = _reason_against(entry, tokenizer)
             if reason:
                 skipped.setdefault(reason, []).append(entry)
-            else:
+            elif pieces_of(tokenizer, entry) not in spelled:
+                spelled.add(pieces_of(tokenizer, entry))
                 kept[entry] = None
         if not kept:
             told = "; ".join(f"{len(some)} {reason}" for reason, some in skipped.items())

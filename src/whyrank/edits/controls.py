@@ -4,7 +4,8 @@ Each row moves as far as the edit moves it, |U_0' - U_0| S_0:
 
     U1, U2     along the next singular vectors, turned by the IDF as U_0 is
     random     along a random unit vector, the same for all rows; several, by the seed
-    row        along the row itself: up makes it longer, down shorter
+    row        the whole row scaled: up by f = 1 + |U_0' - U_0| S_0 / |row|, which moves it as far; down by 1 / f,
+               which moves it less, for a row that went as far towards zero would pass it and be turned round
 """
 
 from __future__ import annotations
@@ -45,13 +46,15 @@ def along(dial: Dial, direction: Tensor) -> Control:
 
 
 def along_row(dial: Dial) -> Control:
-    """Along each row itself, as it is when the control is made; less of U_0 makes it longer."""
+    """Each row scaled, as it is when the control is made; less of U_0 makes it longer."""
     matrix = dial.ranker.encoder.word_embeddings.detach().double().cpu().clone()
 
     def change(turns: list[Turn]) -> RowChange:
         tokens = tuple(turn.token for turn in turns)
-        rows = torch.nn.functional.normalize(matrix[list(tokens)], dim=1)
-        return RowChange(tokens, -_amounts(dial, turns)[:, None] * rows)
+        rows, amounts = matrix[list(tokens)], _amounts(dial, turns)
+        factors = 1 + amounts.abs() / rows.norm(dim=1).clamp(min=torch.finfo(torch.float64).tiny)
+        factors = torch.where(amounts > 0, 1 / factors, factors)
+        return RowChange(tokens, (factors - 1)[:, None] * rows)
 
     return change
 

@@ -34,7 +34,12 @@ def inject(listed: BlockList, unedited: Unedited, n: int, seed: int = 0) -> list
     safe = [i for i, (_, text) in enumerate(unedited.pairs) if listed.holds_none(text)]
     if not safe:
         raise UserError("every document holds a listed word", todo="give another collection, or a greater -k")
-    return [one for word in listed.words for one in _drawn(word, safe, unedited, n, seed)]
+    found = [one for word in listed.words for one in _drawn(word, safe, unedited, n, seed)]
+    if not found:
+        raise UserError(
+            "no safe document has room for one more word", todo="give a collection of shorter documents"
+        )
+    return found
 
 
 def _drawn(word: str, safe: list[int], unedited: Unedited, n: int, seed: int) -> list[Injected]:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from whyrank.errors import UserError
 from whyrank.rankers.cross_encoder import PAIRS_AT_A_TIME, CrossEncoder
 from whyrank.rankers.dual import SIDES, DualRanker
 from whyrank.rankers.neural import NeuralRanker
@@ -52,8 +53,10 @@ def apply(ranker: NeuralRanker, change: RowChange) -> Undo:
     undo = Undo(ranker, change.tokens)
     matrix = ranker.encoder.word_embeddings
     with torch.no_grad():
-        rows = undo.rows.double() + change.rows.to(matrix.device)
-        matrix[undo.tokens] = rows.to(matrix.dtype)
+        rows = (undo.rows.double() + change.rows.to(matrix.device)).to(matrix.dtype)
+        if not torch.isfinite(rows).all():
+            raise UserError("the edit is too large for the numbers of this ranker", todo="give a smaller scale")
+        matrix[undo.tokens] = rows
     return undo
 
 

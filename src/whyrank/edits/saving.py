@@ -65,6 +65,7 @@ def _write(
     source = ranker.checkpoint.folder
     _copy_files(source, folder)
     _save_weights(ranker, model, folder)
+    _tell_length(ranker, folder / "tokenizer_config.json")
     if isinstance(ranker, BiEncoder):
         write_sentence_transformers_files(ranker, folder)
     settings = {key: value for key, value in ranker.checkpoint.settings.items() if key != "kind"}
@@ -78,6 +79,14 @@ def _write(
     _write_json(folder / OWN_FILE, about)
     earlier = read_json(source / EDITS_FILE) if (source / EDITS_FILE).exists() else None
     _write_json(folder / EDITS_FILE, {**done, "earlier": earlier})
+
+
+def _tell_length(ranker: NeuralRanker, path: Path) -> None:
+    """Whoever opens the checkpoint elsewhere should cut texts where this ranker does."""
+    if path.exists():
+        told = read_json(path)
+        if told.get("model_max_length", ranker.max_length) > ranker.max_length:
+            _write_json(path, {**told, "model_max_length": ranker.max_length})
 
 
 def _copy_files(source: Path, folder: Path) -> None:

@@ -2,19 +2,22 @@
 
 Each listed word is appended to safe documents; the pairs whose score rises are kept; all listed words are turned
 down at once, at each of a range of scales. Success: the unsafe document scores below the safe one, by the edited
-ranker; a tie is none. The cost is that of the edit on the collection's own ranking (see `cost`). The scale at the
+ranker; a tie is none. At the scale proposed, rows moved as far along a random direction show what any change of
+that size would do. The cost is that of the edit on the collection's own ranking (see `cost`). The scale at the
 knee of success is proposed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from whyrank.edits.block_list import BlockList
+from whyrank.edits.controls import controls
 from whyrank.edits.cost import Cost
 from whyrank.edits.dial import Dial
 from whyrank.edits.estimate import Estimate
@@ -22,6 +25,7 @@ from whyrank.edits.injection import Injected, by_word, inject, rising
 from whyrank.edits.knee import knee
 from whyrank.edits.quietly import quietly
 from whyrank.edits.rows import RowChange, applied, reads_any
+from whyrank.edits.term_edit import Edits
 from whyrank.edits.unedited import Unedited
 from whyrank.interventions.api import Step
 from whyrank.rankers.ranker import Pair
@@ -68,11 +72,24 @@ def suppress(
             }
         )
     bend = knee(scales, [float(below.mean()) for below in successes])
-    shown = successes[list(scales).index(bend.scale)] if bend else successes[-1]
+    chosen = bend.scale if bend else scales[-1]
+    shown = successes[list(scales).index(chosen)]
     return {
         "words": len(listed.words), "skipped": listed.skipped, "n": n, "threshold": threshold, "rule": rule,
         "seed": seed, "drawn": len(injected), "kept": len(kept), "rise": trial.estimate(trial.rise, seed),
         "scales": told, "knee": bend.to_json() if bend else None, "by_word": by_word(injected, kept, shown),
+        "control": _control(trial, dial, listed.edits(chosen, rule), shown, seed),
+    }  # fmt: skip
+
+
+def _control(trial: _Trial, dial: Dial, edits: Edits, success: np.ndarray, seed: int) -> dict[str, Any]:
+    """The same rows moved as far, along one random direction: what of the success any change of that size has."""
+    change = controls(dial, seed, drawn=1)["random 1"](dial.turns(edits))
+    below, gap = trial.at(change, "a random direction")
+    scale = next(iter(edits)).scale
+    return {
+        "scale": scale, "success": trial.estimate(below, seed), "gap": trial.estimate(gap, seed),
+        "more": trial.estimate(success.astype(float) - below, seed),
     }  # fmt: skip
 
 
@@ -106,4 +123,8 @@ class _Trial:
         return gap < 0, gap
 
     def estimate(self, values: np.ndarray, seed: int) -> dict[str, Any]:
-        return Estimate.mean(values, [one.qid for one in self.kept], seed).to_json()
+        """The mean over pairs; its interval redraws queries, or words, whichever makes it wider: pairs of one word
+        are edited together."""
+        by = [Estimate.mean(values, [getattr(one, key) for one in self.kept], seed) for key in ("qid", "word")]
+        widest = max(by, key=lambda one: one.high - one.low if one.high >= one.low else -1.0)
+        return replace(widest, queries=by[0].queries).to_json()

@@ -21,6 +21,14 @@ from whyrank.errors import UserError
 DIRECTIONS = ("up", "down")
 #: `from-one`: a scale of 1 changes nothing; `authors`: U_0' = -s |U_0| or +s |U_0|.
 RULES = ("from-one", "authors")
+#: Beyond this a row of float32 numbers may overflow.
+LARGEST = 1e6
+
+
+def check_rule(rule: str) -> None:
+    """Raises for a rule that there is not."""
+    if rule not in RULES:
+        raise UserError(f"unknown rule '{rule}'", todo=f"choose {' or '.join(RULES)}")
 
 
 @dataclass(frozen=True)
@@ -35,19 +43,21 @@ class TermEdit:
     def __post_init__(self) -> None:
         if self.direction not in DIRECTIONS:
             raise UserError(f"an edit goes {' or '.join(DIRECTIONS)}, not '{self.direction}'")
-        if self.rule not in RULES:
-            raise UserError(f"unknown rule '{self.rule}'", todo=f"choose {' or '.join(RULES)}")
+        check_rule(self.rule)
         if not self.term.strip():
             raise UserError("an edit without a term", todo="write it like berlin=5")
-        if not (math.isfinite(self.scale) and self.scale >= 1):
+        if not 1 <= self.scale <= LARGEST:
             raise UserError(
                 f"a scale of {self.scale:g} for '{self.term}'",
-                todo="give 1 (no change) or more; --up and --down say where to",
+                todo=f"give 1 (no change) to {LARGEST:g}; --up and --down say where to",
             )
 
     @classmethod
     def parse(cls, text: str, direction: str | None = None, rule: str = "from-one") -> TermEdit:
         """`berlin=5` with a direction, or `up berlin=5`, as an edit prints."""
+        for other in RULES[1:]:
+            if text.rstrip().endswith(f" ({other})"):
+                text, rule = text.rstrip().removesuffix(f" ({other})"), other
         head, _, rest = text.strip().partition(" ")
         if direction is None:
             direction, text = head, rest
@@ -62,7 +72,8 @@ class TermEdit:
         return cls(term.strip(), direction, number, rule)
 
     def __str__(self) -> str:
-        return f"{self.direction} {self.term}={self.scale:.15g}"
+        told = "" if self.rule == RULES[0] else f" ({self.rule})"
+        return f"{self.direction} {self.term}={self.scale:.15g}{told}"
 
     def turned(self, u: float) -> float:
         """U_0' of a piece whose U_0 is u."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from whyrank.circuits.counting import term_rows
 from whyrank.circuits.reading import Reading, cross_encoder
 from whyrank.edits.controls import Control, controls
 from whyrank.edits.dial import Dial
@@ -53,6 +54,7 @@ def two_tokens(
     work = Measurement(dial, items, tuple(scales), rule)
     named, stages = controls(dial, seed), Stages(shards)
     curves: list[dict[str, Any]] = []
+    edited: dict[str, Any] = {}
     with (step or quietly)("two-token documents", len(named) * len(DIRECTIONS) * len(scales)) as advance:
         for name, control in named.items():
             for direction in DIRECTIONS:
@@ -61,7 +63,8 @@ def two_tokens(
                     f"{name}-{direction}",
                     lambda: work.measure(control, direction, head_here),  # noqa: B023
                 )
-                curves += work.curve(name, direction, values, seed)
+                edited.setdefault(direction, values)  # the edit itself comes first
+                curves += work.curve(name, direction, values, edited[direction], seed)
                 advance(len(scales))
     return {
         "items": len(items), "queries": len({item.qid for item in items}), "times": TIMES, "rule": rule,
@@ -91,25 +94,33 @@ class Measurement:
             found.append(rows)
         return found
 
-    def curve(self, control: str, direction: str, values: Any, seed: int) -> list[dict[str, Any]]:
-        """A row a scale: means with intervals over queries."""
+    def curve(self, control: str, direction: str, values: Any, edited: Any, seed: int) -> list[dict[str, Any]]:
+        """A row a scale: means with intervals over queries; of a control also by how much the edit's doc1 is above
+        its own, item by item."""
         qids = [item.qid for item in self.items]
 
         def estimate(column: np.ndarray) -> dict[str, Any]:
             return Estimate.mean(column, qids, seed).to_json()
 
         rows = []
-        for scale, at_scale in zip(self.scales, values, strict=True):
+        for scale, at_scale, edit in zip(self.scales, values, edited, strict=True):
             doc1, doc2, looks = np.array(at_scale, dtype=float).T
+            looked = self._known(looks, qids, seed)
             rows.append(
                 {
                     "control": control, "direction": direction, "scale": scale,
                     "doc1": estimate(doc1 - self.unscaled), "doc2": estimate(doc2 - self.unscaled),
                     "doc1_above": estimate(doc1 > doc2),
-                    "attention": None if np.isnan(looks).any() else estimate(looks),
+                    "attention": looked.to_json() if looked.n else None,
+                    "edit_less": None if control == EDIT else estimate(np.array(edit, dtype=float)[:, 0] - doc1),
                 }
             )  # fmt: skip
         return rows
+
+    def _known(self, looks: np.ndarray, qids: list[str], seed: int) -> Estimate:
+        """The mean of the attention where there is any to speak of."""
+        places = np.flatnonzero(np.isfinite(looks))
+        return Estimate.mean(looks[places], [qids[i] for i in places], seed)
 
     @cached_property
     def unscaled(self) -> np.ndarray:
@@ -141,12 +152,14 @@ class Measurement:
         edits = Edits(tuple(TermEdit(self.items[j].tok1, direction, scale, self.rule) for j in group))
         return control(self.dial.turns(edits))
 
-    def _attention(self, j: int, head: Site) -> float:
-        """What [CLS] reads of tok1 in the query, with doc1 as the document."""
+    def _attention(self, j: int, head: Site) -> float | None:
+        """What [CLS] reads of tok1 in the query, with doc1 as the document; None where the query spells it in
+        other pieces than those that are edited."""
         assert head.layer is not None and head.head is not None
-        reading = Reading.of(cross_encoder(self.ranker), *self.items[j].pairs[0], layers=head.layer + 1)
-        places = [i for i in reading.query if reading.tokens.ids[i] in self.edited[j]]
-        return float(reading.attention[head.layer, head.head, 0, places].sum())
+        ranker = cross_encoder(self.ranker)
+        reading = Reading.of(ranker, *self.items[j].pairs[0], layers=head.layer + 1)
+        places = term_rows(ranker, reading, self.items[j].tok1)
+        return float(reading.attention[head.layer, head.head, 0, places].sum()) if places else None
 
 
 def _head(dial: Dial, head: str | None) -> Site | None:

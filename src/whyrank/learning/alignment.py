@@ -10,7 +10,7 @@ from torch import Tensor
 from whyrank.collections.collection import Collection
 from whyrank.collections.idf import TokenIdf
 from whyrank.edits.align import aligned_rows, by_row
-from whyrank.encoders.spectrum import Spectrum
+from whyrank.edits.dial import oriented_spectrum
 from whyrank.rankers.cross_encoder import CrossEncoder
 
 
@@ -23,12 +23,13 @@ class AlignedEmbeddings:
 
     @classmethod
     def of(cls, ranker: CrossEncoder, collection: Collection) -> AlignedEmbeddings:
-        """By BM25's IDF, counted on the collection's documents; no judgement plays a part."""
+        """By BM25's IDF, counted on the collection's documents; no judgement plays a part. U_0 is turned by the
+        IDF of whole words, as `whyrank align` turns it."""
         matrix = ranker.encoder.word_embeddings
         texts = (text for _, text in collection.documents())
         counted = TokenIdf.counted(ranker.pieces.tokenizer, texts, collection.name)
         idf = by_row(counted, "bm25", len(matrix))
-        rows = aligned_rows(matrix, Spectrum.of(matrix, 1).oriented(idf), idf)
+        rows = aligned_rows(matrix, oriented_spectrum(ranker, counted, 1), idf)
         return cls(rows, int(torch.isfinite(idf).sum()))
 
     def put_into(self, ranker: CrossEncoder) -> None:

@@ -209,13 +209,19 @@ def _two_tokens(told: dict[str, Any]) -> Iterator[Beside]:
     for direction, paper, sign in (("up", "rises", 1), ("down", "falls", -1)):
         for scale in SCALES_SHOWN:
             edit = at("U0", direction, scale)
-            controls = "; ".join(f"{name} {_value(at(name, direction, scale)['doc1'])}" for name in others)
-            end = edit["doc1"]["low"] if sign > 0 else edit["doc1"]["high"]
-            yield Beside.holds(
-                f"score of doc1 when IDF goes {direction}, scale {edit['scale']:g}", paper,
-                f"{_value(edit['doc1'])}; same-sized controls: {controls}", f"{told['items']} documents",
-                end is not None and sign * end > 0,
+            beyond = [name for name in others if _surely(at(name, direction, scale)["edit_less"], sign)]
+            moves = _surely(edit["doc1"], sign)
+            found = Beside.holds(
+                f"score of doc1 when IDF goes {direction}, scale {edit['scale']:g}", paper, _value(edit["doc1"]),
+                f"{told['items']} documents", moves and len(beyond) == len(others),
             )  # fmt: skip
+            yield replace(found, told=f"surely more than {len(beyond)} of {len(others)} controls of the same size")
+
+
+def _surely(one: dict[str, Any], sign: int) -> bool:
+    """Whether the interval lies on this side of 0."""
+    end = one["low"] if sign > 0 else one["high"]
+    return end is not None and sign * end > 0
 
 
 def _suppress(told: dict[str, Any]) -> Iterator[Beside]:
@@ -225,6 +231,11 @@ def _suppress(told: dict[str, Any]) -> Iterator[Beside]:
     yield Beside.number(
         f"unsafe below safe, scale {last['scale']:g}", 0.804, one["value"], one["low"], one["high"], n
     )
+    more = told["control"]["more"]
+    yield Beside.holds(
+        f"the same beyond a random direction of the same size, scale {told['control']['scale']:g}", "not measured",
+        _value(more), n, None,
+    )  # fmt: skip
     kept = last["cost"]["agreement"]
     yield Beside.number(f"nDCG against the unedited ranking, scale {last['scale']:g}", 0.9861, kept["value"],
                         kept["low"], kept["high"], f"{kept['queries']} queries")  # fmt: skip

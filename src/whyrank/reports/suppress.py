@@ -20,11 +20,12 @@ def write_suppress(told: dict[str, Any], folder: Path, manifest: dict[str, Any])
     report = Report(
         f"Can it be kept down? {told['words']} words in {told['ranker']}",
         f"{told['kept']} of {told['drawn']} documents of {told['collection']} score higher with a listed word "
-        "appended; these are what is suppressed. Intervals by bootstrap over queries.",
+        "appended; these are what is suppressed. Intervals by bootstrap over queries or over words, the wider.",
     )
     report.heading("Success and cost")
     report.figure(*figures["curve"])
     report.paragraph(knee_in_words(told))
+    report.paragraph(control_in_words(told))
     rows: list[list[Cell]] = [
         [f"{row['scale']:g}", estimate_text(row["success"], ".3f"), estimate_text(row["gap"], "+.4f")]
         for row in told["scales"]
@@ -44,6 +45,16 @@ def write_suppress(told: dict[str, Any], folder: Path, manifest: dict[str, Any])
     report.heading("Where the sign comes from")
     report.paragraph(dial_in_words(told["dial"]))
     return [*paths, report.write(folder / "report.html", manifest)]
+
+
+def control_in_words(told: Mapping[str, Any]) -> str:
+    """What of the success is the dial's own."""
+    control = told["control"]
+    return (
+        f"At scale {control['scale']:g}, the same rows moved as far along a random direction put "
+        f"{estimate_text(control['success'], '.3f')} of the unsafe documents below; the edit does so by "
+        f"{estimate_text(control['more'], '+.3f')} more."
+    )
 
 
 def knee_in_words(told: Mapping[str, Any]) -> str:

@@ -19,7 +19,8 @@ def write_experiment(told: dict[str, Any], folder: Path, manifest: dict[str, Any
     report = Report(
         f"Is U0 an IDF? Two-token documents, {told['ranker']}",
         f"{told['items']} pairs of words from {told['queries']} queries of {told['collection']}: doc1 is the "
-        f"edited word {told['times']} times, doc2 the other; intervals by bootstrap over queries.",
+        f"edited word {told['times']} times, doc2 the other; rule '{told['rule']}'; intervals by bootstrap over "
+        "queries.",
     )
     report.heading("The edit")
     report.figure(*figures["edit"])
@@ -27,14 +28,16 @@ def write_experiment(told: dict[str, Any], folder: Path, manifest: dict[str, Any
         report.figure(*figures["attention"])
     report.heading("Its controls")
     report.paragraph(
-        "Each control moves the rows as far as the edit does: along the next singular vectors, along random "
-        "directions, or along the row itself (up makes it longer, down shorter)."
+        "Each control moves the rows as far as the edit does: along the next singular vectors or along random "
+        "directions; or it scales the whole row, up as far as the edit moves it, down by the inverse factor. What "
+        "the edit does beyond its controls is in the column 'edit less control'."
     )
     report.figure(*figures["controls"])
-    columns = ["control", "direction", "scale", "doc1", "doc2", "doc1 above doc2"]
+    columns = ["control", "direction", "scale", "doc1", "edit less control", "doc2", "doc1 above doc2"]
     rows: list[list[Cell]] = [
         [
             row["control"], row["direction"], f"{row['scale']:g}", estimate_text(row["doc1"], "+.3f"),
+            estimate_text(row["edit_less"], "+.3f") if row["edit_less"] else None,
             estimate_text(row["doc2"], "+.3f"), estimate_text(row["doc1_above"], ".2f"),
         ]
         for row in told["curves"]

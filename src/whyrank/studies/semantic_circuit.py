@@ -30,7 +30,7 @@ class StudySizes:
     max_length: int = 128
     two_tokens: int = 60
     suppress: int = 3
-    suppress_k: int = 10
+    suppress_k: int = 20
     suppress_scales: str = "1,5,20,100,400,1200"
     samples: int = 20
     queries: int | None = None
@@ -43,7 +43,7 @@ class StudySizes:
         """About eight minutes on two cores: to see that all is well, not to believe in."""
         return cls(
             to_logits=40, to_heads=6, activation=6, counting=2, length=8, randoms=2, max_length=96, two_tokens=6,
-            suppress=2, suppress_k=5, suppress_scales="1,20,1200", samples=5, queries=40, epochs=1, seeds=1,
+            suppress=2, suppress_k=12, suppress_scales="1,20,1200", samples=5, queries=40, epochs=1, seeds=1,
             finetune_k=10,
         )  # fmt: skip
 
