@@ -22,6 +22,11 @@ LEVEL = 0.2
 Results = Mapping[str, dict[str, Any]]
 
 
+def is_papers_model(name: str) -> bool:
+    """Whether a ranker of this name is the one whose heads the paper names."""
+    return any(known in name.lower() for known in PAPERS_MODEL)
+
+
 def findings(results: Results) -> list[Beside]:
     """By the name of the stage, whatever stages there are."""
     found: list[Beside] = []
@@ -32,7 +37,7 @@ def findings(results: Results) -> list[Beside]:
 
 
 def _circuit(told: dict[str, Any]) -> Iterator[Beside]:
-    known = any(name in told["ranker"].lower() for name in PAPERS_MODEL)
+    known = is_papers_model(told["ranker"])
     steps = {(step["number"], step["part"]): step for step in told["steps"]}
     first, values = steps[0, None], steps.get((1, "v"))
     n = f"{sum(first['pairs'].values())} pairs"
@@ -247,13 +252,15 @@ def _semantic_bm(told: dict[str, Any]) -> Iterator[Beside]:
         for model, paper, label in (("semantic_bm", 0.8157, "SemanticBM"), ("bm25", 0.42, "BM25")):
             one = next((m["pearson"] for m in protocol["models"] if m["name"] == model), None)
             if one:
-                yield Beside.number(f"{label} against the cross-encoder, {names[protocol['name']]}: r", paper,
-                                    one["r"], one["low"], one["high"], f"{one['n']} pairs")  # fmt: skip
+                what = (
+                    f"{label} against the cross-encoder, {names[protocol['name']]}, {len(told['heads'])} heads: r"
+                )
+                yield Beside.number(what, paper, one["r"], one["low"], one["high"], f"{one['n']} pairs")
 
 
 READERS = {
     "circuit": _circuit, "activation-stmc1": _activation, "idf": _idf, "two-tokens": _two_tokens,
-    "suppress": _suppress, "semantic-bm": _semantic_bm,
+    "suppress": _suppress, "semantic-bm": _semantic_bm, "semantic-bm-paper": _semantic_bm,
 }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from whyrank.store.atomic import write_text
 RESULT_FILES = {
     "circuit": "circuit.json", "activation-tfc1": "summary.json", "activation-stmc1": "summary.json",
     "idf": "idf.json", "two-tokens": "edit.json", "suppress": "suppress.json", "semantic-bm": "semantic_bm.json",
+    "semantic-bm-paper": "semantic_bm.json",
     "finetune": "finetune.json",
 }  # fmt: skip
 #: Name, title, folder and command of a stage.

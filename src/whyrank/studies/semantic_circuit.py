@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.errors import UserError
+from whyrank.reports.semantic_circuit_paper import MATCHING, is_papers_model
 from whyrank.studies.stage import Stage
 
 #: What can be added to the study, since it takes hours on two cores.
@@ -112,11 +113,18 @@ def _edits(shared: dict[str, Any], out: Path, sizes: StudySizes, terms: Path, se
 
 
 def _model(shared: dict[str, Any], out: Path, sizes: StudySizes, circuit: Path, seed: int) -> list[Stage]:
-    run = out / "semantic-bm"
-    arguments = {
-        **shared, "circuit": circuit, "out": run, "depth": sizes.samples, "queries": sizes.queries, "seed": seed,
-    }  # fmt: skip
-    return [Stage("semantic-bm", "SemanticBM", "semantic-bm", run / "manifest.json", arguments)]
+    run, papers = out / "semantic-bm", out / "semantic-bm-paper"
+    arguments = {**shared, "depth": sizes.samples, "queries": sizes.queries, "seed": seed}
+    found = [
+        Stage("semantic-bm", "SemanticBM", "semantic-bm", run / "manifest.json",
+              {**arguments, "circuit": circuit, "out": run})
+    ]  # fmt: skip
+    if is_papers_model(shared["ranker"]):
+        found.append(
+            Stage("semantic-bm-paper", "SemanticBM with the paper's 13 matching heads", "semantic-bm",
+                  papers / "manifest.json", {**arguments, "heads": ",".join(MATCHING), "out": papers})
+        )  # fmt: skip
+    return found
 
 
 def _finetune(shared: dict[str, Any], out: Path, sizes: StudySizes, seed: int) -> list[Stage]:
