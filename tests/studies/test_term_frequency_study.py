@@ -8,7 +8,7 @@ from whyrank.cli.study import run_term_frequency
 from whyrank.errors import UserError
 from whyrank.studies.term_frequency.sizes import Sizes
 
-SMALL = Sizes(queries=6, pairs=4, blocks=2, flow=2, counting=2, most_k=4, audit=4, max_length=64)
+SMALL = Sizes(queries=4, pairs=4, blocks=2, flow=2, counting=2, most_k=4, audit=4, max_length=48)
 
 
 @pytest.mark.slow

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from whyrank.axioms.api import PairOptions, make_pairs
-from whyrank.axioms.axiom import Axiom
-from whyrank.axioms.make import Choices
+from whyrank.axioms.api import strongest_term
+from whyrank.axioms.axiom import Axiom, parse_axioms
+from whyrank.axioms.make import Choices, PairMaker
 from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.pool import Pool
 from whyrank.axioms.tfc2 import TFC2
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Run
-from whyrank.errors import UserError
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.studies.term_frequency.documents import TOP
 from whyrank.studies.term_frequency.pairs import minimal_context, null_pairs
@@ -37,6 +36,7 @@ class PairSets:
     sizes: Sizes
     term: str = "effect"
     seed: int = 0
+    _strongest: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def pool(self) -> Pool:
@@ -81,12 +81,16 @@ class PairSets:
     ) -> list[MinimalPair]:
         """Pairs of so many documents; none where the collection has no documents for it."""
         choices = Choices(n, self.seed, term, filler, TOP, ranks, having)
-        try:
-            return make_pairs(
-                axioms, self.collection, [self.ranker], choices, PairOptions(run=self.run), pool=self.pool
-            ).pairs
-        except UserError:
-            return []
+        chosen = parse_axioms(axioms) if isinstance(axioms, str) else list(axioms)
+        query_term = self.strongest if term == "effect" else None
+        return PairMaker(self.pool, [self.ranker], choices, query_term=query_term).make(chosen).pairs
+
+    def strongest(self, qid: str) -> str:
+        """The query's term whose appending moves the scores of its documents in both bands most; asked once."""
+        if qid not in self._strongest:
+            choices = Choices(seed=self.seed, top=TOP, ranks=BANDS)
+            self._strongest[qid] = strongest_term(self.pool, self.ranker, choices, qid)
+        return self._strongest[qid]
 
 
 def many_replacements(pairs: Sequence[MinimalPair], least: int = MANY) -> list[MinimalPair]:
