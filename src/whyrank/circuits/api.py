@@ -16,12 +16,13 @@ from whyrank.circuits.faithfulness import RANDOM_CIRCUITS, faithfulness
 from whyrank.circuits.head import Head
 from whyrank.circuits.independence import idf_against_matching, matching_to_scoring
 from whyrank.circuits.roles import assign_roles, roles_json
-from whyrank.circuits.search import Search, Watch, backward_search, quietly, sample
+from whyrank.circuits.search import Search, backward_search, sample
 from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
 from whyrank.circuits.senders import block_senders
 from whyrank.collections.idf import TokenIdf
 from whyrank.errors import UserError
 from whyrank.rankers.cross_encoder import CrossEncoder
+from whyrank.rankers.ranker import Watch, quietly
 from whyrank.store.stages import Stages
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.realise import realise, realise_for_patching
 from whyrank.circuits.head import Head, all_heads, together
 from whyrank.circuits.reading import Reading
-from whyrank.circuits.search import Watch, quietly
 from whyrank.evaluation.bootstrap import clustered_intervals
 from whyrank.evaluation.curves import fit_curves
 from whyrank.interventions.activation import Activation
@@ -25,6 +24,7 @@ from whyrank.interventions.plan import SitePlan
 from whyrank.interventions.statistics import finite
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.cross_encoder import CrossEncoder
+from whyrank.rankers.ranker import Watch, quietly
 from whyrank.text.alignment import CannotAlign
 from whyrank.text.words import words
 

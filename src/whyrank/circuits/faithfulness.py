@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from whyrank.axioms.pair import MinimalPair
 from whyrank.circuits.head import Head, all_heads, together
-from whyrank.circuits.search import Watch, quietly
 from whyrank.encoders.site import SiteSet
 from whyrank.evaluation.bootstrap import DRAWS, cluster_weights
 from whyrank.interventions.ablation import KINDS, Ablation
@@ -24,6 +23,7 @@ from whyrank.interventions.plan import SitePlan
 from whyrank.interventions.statistics import clusters, finite
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
+from whyrank.rankers.ranker import Watch, quietly
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,13 +16,14 @@ from whyrank.axioms.pair import MinimalPair
 from whyrank.circuits.attention_tests import Text, pearson_json
 from whyrank.circuits.head import Head, together
 from whyrank.circuits.reading import Reading
-from whyrank.circuits.search import PARTS, Watch, quietly
+from whyrank.circuits.search import PARTS
 from whyrank.evaluation.correlation import ClusteredMoments
 from whyrank.interventions.path import PathPatching
 from whyrank.interventions.plan import SitePlan
 from whyrank.interventions.statistics import summarise_sites
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.cross_encoder import CrossEncoder
+from whyrank.rankers.ranker import Watch, quietly
 
 if TYPE_CHECKING:
     import numpy as np

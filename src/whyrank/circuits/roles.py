@@ -19,7 +19,7 @@ from whyrank.circuits.circuit import LOGITS, ROLES, Circuit
 from whyrank.circuits.head import Head
 from whyrank.evaluation.bootstrap import middle
 from whyrank.evaluation.correlation import Pearson
-from whyrank.interventions.statistics import finite
+from whyrank.interventions.statistics import finite, interval_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,7 +106,7 @@ def _group(members: Sequence[Head], test: str, tests: AttentionTests, heads: Seq
         if role and others:
             difference = _row_means(apart[0]) - _row_means(apart[1])
             value = (role["r"] or math.nan) - (others["r"] or math.nan)
-            told[f"difference{name}"] = {"r": finite(value), **_ends(difference)}
+            told[f"difference{name}"] = {"r": finite(value), **interval_json(middle(difference))}
     return told
 
 
@@ -117,7 +117,7 @@ def _mean_r(points: np.ndarray, drawn: np.ndarray) -> dict[str, float | None] | 
     if not len(points):
         return None
     value = float(np.nanmean(points)) if np.isfinite(points).any() else math.nan
-    return {"r": finite(value), **_ends(_row_means(drawn))}
+    return {"r": finite(value), **interval_json(middle(_row_means(drawn)))}
 
 
 def _row_means(drawn: np.ndarray) -> np.ndarray:
@@ -126,8 +126,3 @@ def _row_means(drawn: np.ndarray) -> np.ndarray:
     known = np.isfinite(drawn)
     with np.errstate(invalid="ignore"):
         return np.where(known, drawn, 0.0).sum(axis=1) / known.sum(axis=1)
-
-
-def _ends(draws: np.ndarray) -> dict[str, float | None]:
-    low, high = middle(draws)
-    return {"low": finite(low), "high": finite(high)}

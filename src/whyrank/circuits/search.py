@@ -9,8 +9,7 @@ embeddings send in every step but the first (with all heads frozen they cannot r
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +30,7 @@ from whyrank.interventions.several_paths import SeveralPaths
 from whyrank.interventions.statistics import compare_maps, finite
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
-from whyrank.rankers.ranker import Progress
+from whyrank.rankers.ranker import Watch, quietly
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,8 +41,6 @@ MOST_STEPS = 6
 #: Receivers in so many of the top layers are cheap to patch: little of the model runs again.
 CHEAP_LAYERS = 3
 Sets = Mapping[str, Sequence[MinimalPair]]
-#: A part of the work: its name and how many pairs it has; gives what is told of each pair done.
-Watch = Callable[[str, int], AbstractContextManager[Progress]]
 
 
 @dataclass(frozen=True)
@@ -261,9 +258,3 @@ def _check_sets(sets: Sets) -> None:
     ids = [pair.id for pairs in sets.values() for pair in pairs]
     if len(ids) != len(set(ids)):
         raise UserError("two files have a pair of the same id", todo="give each pair its own id")
-
-
-@contextmanager
-def quietly(name: str, pairs: int) -> Iterator[Progress]:
-    """Work that nobody watches."""
-    yield lambda count: None

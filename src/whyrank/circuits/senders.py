@@ -12,13 +12,14 @@ from typing import Any
 
 from whyrank.axioms.pair import MinimalPair
 from whyrank.circuits.head import Head
-from whyrank.circuits.search import PARTS, Watch, quietly
+from whyrank.circuits.search import PARTS
 from whyrank.encoders.site import SiteSet
 from whyrank.interventions.path import PathPatching
 from whyrank.interventions.plan import SitePlan
 from whyrank.interventions.statistics import summarise_sites
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
+from whyrank.rankers.ranker import Watch, quietly
 
 
 def block_senders(

@@ -144,6 +144,7 @@ def show(found: dict[str, Any]) -> None:
     """The roles, on stdout."""
     from rich.table import Table
 
+    from whyrank.encoders.site import short_name
     from whyrank.reports.circuit import with_interval
 
     table = Table(title=f"the circuit of {found['ranker']}: {len(found['heads'])} heads", title_justify="left")
@@ -151,7 +152,7 @@ def show(found: dict[str, Any]) -> None:
         table.add_column(name)
     for role, heads in found["roles"].items():
         told = found["tests"]["roles"].get(role)
-        row = [role, " ".join(head.replace("L", "").replace("H", "") for head in heads) or "–"]
+        row = [role, " ".join(map(short_name, heads)) or "–"]
         if told and told["role"]:
             row += [with_interval(told["role"]) or "–", with_interval(told["others"]) or "–"]
         table.add_row(*row)

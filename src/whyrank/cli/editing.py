@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from whyrank.edits.cost import Cost
     from whyrank.edits.dial import Dial
     from whyrank.edits.rows import RowChange
-    from whyrank.interventions.api import Step
     from whyrank.rankers.neural import NeuralRanker
-    from whyrank.rankers.ranker import Progress
+    from whyrank.rankers.ranker import Progress, Watch
     from whyrank.reports.manifest import RunFolder
 
 Save = Annotated[
@@ -105,11 +104,11 @@ def claimed(
     return stage, RunFolder.claim(out, name, inputs) if out else None
 
 
-def step_of(folder: RunFolder | None) -> Step:
+def step_of(folder: RunFolder | None) -> Watch:
     """A progress bar a step; the first one makes the folder this work's."""
 
     def step(name: str, count: int) -> AbstractContextManager[Progress]:
-        from whyrank.edits.quietly import quietly
+        from whyrank.rankers.ranker import quietly
 
         if folder is not None:
             folder.begin()

@@ -12,7 +12,7 @@ from whyrank.edits.rows import RowChange
 from whyrank.edits.term_edit import Edits
 from whyrank.edits.term_pieces import other_spellings, shared_pieces
 from whyrank.edits.unedited import Unedited
-from whyrank.interventions.api import Step
+from whyrank.rankers.ranker import Watch
 
 
 def describe_edits(dial: Dial, edits: Edits, texts: Iterable[str]) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def describe_edits(dial: Dial, edits: Edits, texts: Iterable[str]) -> dict[str, 
 
 
 def preview(
-    unedited: Unedited, change: RowChange, *, seed: int = 0, shards: Path | None = None, step: Step | None = None
+    unedited: Unedited, change: RowChange, *, seed: int = 0, shards: Path | None = None, step: Watch | None = None
 ) -> tuple[dict[str, Any], Cost]:
     """What moves in the ranking, and what that costs, ready for JSON; and the two rankings."""
     scores, rescored = unedited.rescored(change, shards=shards, step=step)

@@ -23,12 +23,10 @@ from whyrank.edits.dial import Dial
 from whyrank.edits.estimate import Estimate
 from whyrank.edits.injection import Injected, by_word, inject, rising
 from whyrank.edits.knee import knee
-from whyrank.edits.quietly import quietly
 from whyrank.edits.rows import RowChange, applied, reads_any
 from whyrank.edits.term_edit import Edits
 from whyrank.edits.unedited import Unedited
-from whyrank.interventions.api import Step
-from whyrank.rankers.ranker import Pair
+from whyrank.rankers.ranker import Pair, Watch, quietly
 from whyrank.rankers.shards import score_in_shards
 from whyrank.store.stages import Stages
 
@@ -46,7 +44,7 @@ def suppress(
     rule: str = "from-one",
     seed: int = 0,
     shards: Path | None = None,
-    step: Step | None = None,
+    step: Watch | None = None,
 ) -> dict[str, Any]:
     """Success and cost over the scales, ready for JSON. With `shards`, stopped work goes on."""
     step = step or quietly
@@ -103,7 +101,7 @@ class _Trial:
         safe: np.ndarray,
         unsafe: np.ndarray,
         shards: Path | None,
-        step: Step,
+        step: Watch,
     ) -> None:
         self.dial, self.kept, self.safe, self.shards, self.step = dial, kept, safe, shards, step
         self.rise = unsafe - safe

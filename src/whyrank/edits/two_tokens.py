@@ -20,14 +20,13 @@ from whyrank.circuits.reading import Reading, cross_encoder
 from whyrank.edits.controls import Control, controls
 from whyrank.edits.dial import Dial
 from whyrank.edits.estimate import Estimate
-from whyrank.edits.quietly import quietly
 from whyrank.edits.rows import RowChange, applied, rows_are_local, sequences_read
 from whyrank.edits.term_edit import DIRECTIONS, Edits, TermEdit
 from whyrank.edits.term_pieces import pieces_of
 from whyrank.edits.two_token_queries import TIMES, TwoTokens, two_token_queries
 from whyrank.encoders.site import Site
 from whyrank.errors import UserError
-from whyrank.interventions.api import Step
+from whyrank.rankers.ranker import Watch, quietly
 from whyrank.store.stages import Stages
 
 SCALES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)
@@ -44,7 +43,7 @@ def two_tokens(
     rule: str = "from-one",
     seed: int = 0,
     shards: Path | None = None,
-    step: Step | None = None,
+    step: Watch | None = None,
 ) -> dict[str, Any]:
     """The curves of the edit and of its controls, ready for JSON. With `shards`, stopped work goes on."""
     items = two_token_queries(dial.ranker.pieces.tokenizer, queries)

@@ -13,11 +13,9 @@ import numpy as np
 
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Qrels, Retrieved, Run
-from whyrank.edits.quietly import quietly
 from whyrank.edits.rows import RowChange, applied, reads_any
-from whyrank.interventions.api import Step
 from whyrank.rankers.neural import NeuralRanker
-from whyrank.rankers.ranker import Pair
+from whyrank.rankers.ranker import Pair, Watch, quietly
 from whyrank.rankers.rerank import rerank
 from whyrank.rankers.shards import score_in_shards
 from whyrank.store.stages import Stages
@@ -42,7 +40,7 @@ class Unedited:
         *,
         k: int = 20,
         shards: Path | None = None,
-        step: Step | None = None,
+        step: Watch | None = None,
     ) -> Unedited:
         """The first k documents of each query of a first stage, by the ranker as it is."""
         with (step or quietly)("ranking unedited", sum(len(rows[:k]) for rows in first.values())) as advance:
@@ -60,7 +58,7 @@ class Unedited:
         return np.array([row.score for row in self.rows])
 
     def rescored(
-        self, change: RowChange, *, name: str = "edited", shards: Path | None = None, step: Step | None = None
+        self, change: RowChange, *, name: str = "edited", shards: Path | None = None, step: Watch | None = None
     ) -> tuple[np.ndarray, int]:
         """The scores with the change, and how many pairs were scored for them."""
         touched = np.flatnonzero(reads_any(self.ranker, change.tokens, self.pairs))

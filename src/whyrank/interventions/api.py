@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,12 +27,10 @@ from whyrank.interventions.summary import by_category
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.load import load
 from whyrank.rankers.neural import NeuralRanker
-from whyrank.rankers.ranker import Progress, Ranker
+from whyrank.rankers.ranker import Ranker, Watch, quietly
 from whyrank.text.alignment import CannotAlign
 
 METHODS = ("activation", "path", "attribution", "ablation")
-#: A step of the work: its name and how many pairs it has; gives what is told of each pair done.
-Step = Callable[[str, int], AbstractContextManager[Progress]]
 
 
 @dataclass(frozen=True)
@@ -107,7 +104,7 @@ def patch(
     engine: str = "local",
     workers: int | None = None,
     shards: Path | None = None,
-    step: Step | None = None,
+    step: Watch | None = None,
     **options: Any,
 ) -> Effects:
     """What sites of a ranker do to its score on minimal pairs: one row a pair and site.
@@ -125,7 +122,7 @@ def patch(
     some, dropped = aligned_pairs(opened, pairs, request.side, first=first, skip=skip)
     intervention = request.intervention(some)
     plan = request.plan(opened.encoder, intervention)
-    step = step or _quietly
+    step = step or quietly
     with open_engine(engine, workers) as where:
 
         def swept(name: str, pairs: Sequence[MinimalPair], plan: SitePlan, how: Intervention) -> Effects:
@@ -220,8 +217,3 @@ def best_sites(effects: Effects, plan: SitePlan, count: int) -> tuple[SiteSet, .
 
 def _uncut(name: str) -> str:
     return str(SiteSet(tuple(replace(site, at=None) for site in SiteSet.parse(name))))
-
-
-@contextmanager
-def _quietly(name: str, pairs: int) -> Iterator[Progress]:
-    yield lambda count: None

@@ -55,7 +55,7 @@ class SiteSummary:
     def to_json(self) -> dict[str, Any]:
         told = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in ("share_interval", "interval", "mean_interval", "change_interval"):
-            told[name] = {key: finite(value) for key, value in told[name]._asdict().items()}
+            told[name] = interval_json(told[name])
         return {key: finite(value) if isinstance(value, float) else value for key, value in told.items()}
 
 
@@ -68,9 +68,8 @@ class Correlation(NamedTuple):
     spearman: float
 
     def to_json(self) -> dict[str, Any]:
-        interval = {key: finite(value) for key, value in self.interval._asdict().items()}
         return {
-            "sites": self.sites, "pearson": finite(self.pearson), "interval": interval,
+            "sites": self.sites, "pearson": finite(self.pearson), "interval": interval_json(self.interval),
             "spearman": finite(self.spearman),
         }  # fmt: skip
 
@@ -78,6 +77,11 @@ class Correlation(NamedTuple):
 def finite(value: float) -> float | None:
     """JSON has no NaN and no infinity."""
     return value if math.isfinite(value) else None
+
+
+def interval_json(interval: Interval) -> dict[str, float | None]:
+    """Its ends, null where it has none."""
+    return {"low": finite(interval.low), "high": finite(interval.high)}
 
 
 def summarise_sites(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
 Pair = tuple[str, str]
 #: Told how many pairs more are done.
 Progress = Callable[[int], object]
+#: A step of long work: its name and how many pairs it has; gives what is told of each pair done.
+Watch = Callable[[str, int], AbstractContextManager[Progress]]
+
+
+@contextmanager
+def quietly(name: str, count: int) -> Iterator[Progress]:
+    """A step that nobody watches."""
+    yield lambda done: None
 
 
 class Source(NamedTuple):

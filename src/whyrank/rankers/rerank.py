@@ -32,13 +32,7 @@ def rerank(
     progress: Progress | None = None,
 ) -> Reranked:
     """Scores the first k documents of each query again and sorts them by that (ties: the first stage's order)."""
-    unknown = [qid for qid in first if qid not in collection.queries]
-    if unknown:
-        raise UserError(
-            f"the run has {len(unknown)} queries that the collection lacks, such as {unknown[0]!r}",
-            where=collection.name,
-            todo="give the run that belongs to this collection",
-        )
+    check_run(collection, first)
     rows = [row for found in first.values() for row in found[:k]]
     if not rows:
         raise UserError("the first stage found nothing to re-rank", where=collection.name)
@@ -51,6 +45,17 @@ def rerank(
         scored.setdefault(row.qid, []).append((row, score))
     tag = safe_name(ranker.name)
     return Reranked({qid: _sorted(tag, mine) for qid, mine in scored.items()}, len(rows), cut)
+
+
+def check_run(collection: Collection, run: Run) -> None:
+    """Raises when a run has queries that the collection lacks."""
+    unknown = [qid for qid in run if qid not in collection.queries]
+    if unknown:
+        raise UserError(
+            f"the run has {len(unknown)} queries that the collection lacks, such as {unknown[0]!r}",
+            where=collection.name,
+            todo="give the run that belongs to this collection",
+        )
 
 
 def safe_name(ranker: str) -> str:

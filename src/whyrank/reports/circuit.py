@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from whyrank.encoders.site import short_name
 from whyrank.reports.circuit_figures import circuit_figures
 from whyrank.reports.html import Cell, Figures, Report
 from whyrank.store.atomic import write_text
@@ -86,7 +87,7 @@ def _roles(report: Report, found: dict[str, Any]) -> None:
         told = found["tests"]["roles"].get(role)
         mine = told["role"] if told else None
         rows.append([
-            role, " ".join(map(_short, heads)) or None, with_interval(mine),
+            role, " ".join(map(short_name, heads)) or None, with_interval(mine),
             with_interval(told["others"]) if told else None, PAPER.get(role),
         ])  # fmt: skip
     report.table(
@@ -105,8 +106,8 @@ def _steps(report: Report, found: dict[str, Any]) -> None:
             edge for edge in found["edges"]
             if edge["step"] == step["number"] and edge["part"] == step["part"]
         ]  # fmt: skip
-        kept = [f"{_short(e['sender'])} {with_interval(e, 'share')}" for e in mine if e["status"] == "kept"]
-        borderline = [_short(e["sender"]) for e in mine if e["status"] == "borderline"]
+        kept = [f"{short_name(e['sender'])} {with_interval(e, 'share')}" for e in mine if e["status"] == "kept"]
+        borderline = [short_name(e["sender"]) for e in mine if e["status"] == "borderline"]
         between = step["between_sets"]
         rows.append([
             step["number"], _receivers(step), sum(step["pairs"].values()), step["queries"], _followed(step),
@@ -136,7 +137,7 @@ def _tests(report: Report, found: dict[str, Any]) -> None:
     members = [row for row in found["tests"]["heads"] if row["role"]]
     rows: list[list[Cell]] = [
         [
-            _short(row["head"]), row["role"], f"{row['query_mass']:.3f}",
+            short_name(row["head"]), row["role"], f"{row['query_mass']:.3f}",
             *(with_interval(row["pooled"][name]) for name in ("scoring", "contextualization", "matching")),
             *(_r(row["within"][name]["r"]) for name in ("scoring", "contextualization", "matching")),
         ]
@@ -213,12 +214,8 @@ def _receivers(step: dict[str, Any]) -> str:
     if step["part"] is None:
         return "logits"
     names: Sequence[str] = step["receivers"]
-    shown = " ".join(map(_short, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    shown = " ".join(map(short_name, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
     return f"{step['part']} of {shown}"
-
-
-def _short(head: str) -> str:
-    return head.replace("L", "").replace("H", "") if head.startswith("L") else head
 
 
 def _between(told: dict[str, Any] | None) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from whyrank.encoders.site import short_name
 from whyrank.reports.style import INK, QUIET, SERIES, as_svg, drawing
 
 ROLE_COLOURS = dict(zip(("scoring", "contextualization", "matching", "other"), SERIES, strict=False))
@@ -29,7 +30,7 @@ def circuit_graph(circuit: dict[str, Any]) -> str:
             is_head = name in roles
             colour = ROLE_COLOURS.get(roles.get(name, ""), "#ffffff")
             axes.plot([x], [y], "o", markersize=19, color=colour, mec=INK, mew=0.6, zorder=3)
-            label = name.replace("L", "").replace("H", "") if is_head else name
+            label = short_name(name)
             ink = "white" if is_head else INK
             axes.annotate(label, (x, y), ha="center", va="center", fontsize=6.5, zorder=4, color=ink)
         _legend(axes, set(roles.values()))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from whyrank.encoders.site import short_name
 from whyrank.reports.beside import OPEN, Beside
 
 SCORING = ("10.1", "10.4", "10.7", "10.10")
@@ -265,7 +266,7 @@ READERS = {
 
 
 def _short(heads: list[str]) -> list[str]:
-    return [head.replace("L", "").replace("H", "") for head in heads if head.startswith("L")]
+    return [short_name(head) for head in heads if head.startswith("L")]
 
 
 def _n(told: dict[str, Any], what: str = "tokens") -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from whyrank.encoders.site import short_name
 from whyrank.reports.flow_figure import flow_figure
 from whyrank.reports.heatmaps import heat_maps
 from whyrank.reports.html import Cell, Figures
@@ -118,7 +119,7 @@ def _over_k(told: dict[str, Any]) -> Figures:
     if not told["tfc2"]:
         return figures
     panels = {
-        variant: {_short(head): _points(curve) for head, curve in one["effects"].items()}
+        variant: {short_name(head): _points(curve) for head, curve in one["effects"].items()}
         for variant, one in told["tfc2"].items()
     }
     svg = line_plots(panels, "k", "mean effect on the score")
@@ -164,7 +165,3 @@ def _significant(site: dict[str, Any]) -> bool:
 
 def _n(sites: Sequence[dict[str, Any]]) -> int:
     return max((site["n"] for site in sites), default=0)
-
-
-def _short(site: str) -> str:
-    return site.replace("L", "").replace("H", "").removesuffix(".z")

@@ -12,8 +12,6 @@ NOTE = (
     "nothing in another model, so they are shown without a verdict unless the ranker is TAS-B itself: "
     "whyrank study term-frequency --ranker sebastian-hofstaetter/distilbert-dot-tas_b-b256-msmarco."
 )
-#: Share of the gap by head, append, documents of rank 1 to 10 (read off a figure of van Marken and Petcu).
-APPEND = {"0.9": 0.45, "1.6": 0.82, "2.3": 0.96, "4.0": 0.43, "4.6": 0.27, "3.8": 0.12}
 HEADS = ("0.9", "1.6", "2.3")
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from whyrank.encoders.site import short_name
 from whyrank.errors import UserError
 from whyrank.reports.semantic_circuit_paper import MATCHING, is_papers_model
 from whyrank.studies.stage import Stage
@@ -142,4 +143,4 @@ def leading_head(circuit: Path) -> str | None:
     scoring = set(told["roles"]["scoring"])
     edges = [edge for edge in told["edges"] if edge["step"] == 0 and edge["sender"] in scoring]
     best = max(edges, key=lambda edge: abs(edge["share"]), default=None)
-    return None if best is None else str(best["sender"]).replace("L", "").replace("H", "")
+    return None if best is None else short_name(best["sender"])

@@ -20,6 +20,7 @@ from whyrank.collections.records import Run
 from whyrank.errors import UserError
 from whyrank.rankers.cross_encoder import CrossEncoder
 from whyrank.rankers.ranker import Progress
+from whyrank.rankers.rerank import check_run
 from whyrank.store.atomic import whole_file
 
 #: Pairs a shard: what a kill can cost, some seconds; enough to sort by length.
@@ -72,13 +73,7 @@ class Samples:
 
 def candidates(collection: Collection, stage: Run, depth: int) -> list[Candidate]:
     """The first `depth` documents of each query, with their texts."""
-    unknown = [qid for qid in stage if qid not in collection.queries]
-    if unknown:
-        raise UserError(
-            f"the run has {len(unknown)} queries that the collection lacks, such as {unknown[0]!r}",
-            where=collection.name,
-            todo="give the run that belongs to this collection",
-        )
+    check_run(collection, stage)
     rows = [row for found in stage.values() for row in found[:depth]]
     texts = collection.texts(dict.fromkeys(row.docno for row in rows))
     return [Candidate(row.qid, row.docno, collection.queries[row.qid], texts[row.docno]) for row in rows]

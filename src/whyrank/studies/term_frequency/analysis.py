@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from whyrank.interventions.plan import SitePlan
 from whyrank.interventions.statistics import compare_maps
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
-from whyrank.rankers.ranker import Progress
+from whyrank.rankers.ranker import Watch
 from whyrank.store.stages import Stages
 from whyrank.studies.term_frequency.attention import attention_quantities
 from whyrank.studies.term_frequency.contrasts import paired_difference, violating_against_adhering
@@ -33,7 +32,6 @@ from whyrank.studies.term_frequency.sizes import Sizes
 if TYPE_CHECKING:
     import pandas as pd
 
-Watch = Callable[[str, int], AbstractContextManager[Progress]]
 #: Slots that the papers fill.
 PAPERS_SLOTS = 50
 FILLERS = ("mask", "random")

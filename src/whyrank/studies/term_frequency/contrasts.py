@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from whyrank.evaluation.bootstrap import DRAWS, cluster_sums, cluster_weights, clustered_intervals, middle
 from whyrank.evaluation.significance import holm, paired_t_test
-from whyrank.interventions.statistics import clusters, finite, text_or_none
+from whyrank.interventions.statistics import clusters, finite, interval_json, text_or_none
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
 
@@ -68,12 +67,10 @@ def violating_against_adhering(frame: pd.DataFrame, *, seed: int = 0) -> list[di
         {
             "site": str(site),
             **{f"n_{name}": int(parts[name][1][:, i].sum()) for name in parts},
-            **{name: {"value": finite(float(points[name][i])), **_ends(drawn[name][:, i])} for name in points},
+            **{
+                name: {"value": finite(float(points[name][i])), **interval_json(middle(drawn[name][:, i]))}
+                for name in points
+            },
         }
         for i, site in enumerate(sites)
     ]
-
-
-def _ends(values: np.ndarray) -> dict[str, float | None]:
-    low, high = middle(values)
-    return {"low": finite(low), "high": finite(high)}

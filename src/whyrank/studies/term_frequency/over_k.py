@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from whyrank.evaluation.bootstrap import cluster_sums, cluster_weights, middle
 from whyrank.evaluation.curves import fit_curves
-from whyrank.interventions.statistics import clusters, finite
+from whyrank.interventions.statistics import clusters, finite, interval_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +61,7 @@ def _curve(rows: pd.DataFrame, column: str, fitted: int, seed: int) -> dict[str,
         drawn = drawn[np.isfinite(drawn).all(axis=1)]
     return {
         "points": [
-            {"k": k, "mean": float(means[i]), "n": int(counts[:, i].sum()), **_ends(drawn[:, i])}
+            {"k": k, "mean": float(means[i]), "n": int(counts[:, i].sum()), **interval_json(middle(drawn[:, i]))}
             for i, k in enumerate(ks)
         ],
         **_fits(ks, means, drawn, fitted),
@@ -87,7 +87,8 @@ def _fits(ks: list[int], means: np.ndarray, drawn: np.ndarray, fitted: int) -> d
         "fits": [
             {
                 "curve": fit.curve, "a": fit.a, "b": fit.b, "r2": finite(fit.r2), "aicc": finite(fit.aicc),
-                "r2_interval": _ends(np.array(r2[fit.curve])), "best_in": best[fit.curve] / max(1, len(drawn)),
+                "r2_interval": interval_json(middle(np.array(r2[fit.curve]))),
+                "best_in": best[fit.curve] / max(1, len(drawn)),
             }
             for fit in fits
         ],
@@ -111,8 +112,3 @@ def _verdict(drawn: np.ndarray, best: Counter[str]) -> str:
     if min(direction * step) <= 0:
         return "flattens"
     return "linear" if best["linear"] > len(drawn) / 2 else "sublinear"
-
-
-def _ends(values: np.ndarray) -> dict[str, float | None]:
-    low, high = middle(values)
-    return {"low": finite(low), "high": finite(high)}
