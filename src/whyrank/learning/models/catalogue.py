@@ -1,0 +1,28 @@
+"""The models that can be trained, by name, imported when they are asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from whyrank.errors import UserError, nearest
+from whyrank.learning.models.network import Network
+
+#: Name -> 'module:class'.
+MODELS = {
+    "dgre": "whyrank.learning.models.dgre:DGRe",
+    "lgre": "whyrank.learning.models.lgre:LGRe",
+    "bert": "whyrank.learning.models.vanilla:VanillaBert",
+    "bert-maxp": "whyrank.learning.models.maxp:BertMaxP",
+    "cedr-knrm": "whyrank.learning.models.cedr:CedrKnrm",
+    "parade": "whyrank.learning.models.parade:Parade",
+    "drmm": "whyrank.learning.models.drmm:Drmm",
+    "conv-knrm": "whyrank.learning.models.conv_knrm:ConvKnrm",
+}
+
+
+def model_class(name: str) -> type[Network]:
+    """The class of a model, by what `--model` calls it."""
+    if name not in MODELS:
+        raise UserError(f"no model is called '{name}'", todo=nearest(name, MODELS))
+    module, found = MODELS[name].split(":")
+    return getattr(import_module(module), found)

@@ -1,0 +1,131 @@
+"""What every trained model is: from texts to scores, and from scores of better and worse documents to losses."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+
+import torch
+from torch import Tensor, nn
+
+from whyrank.collections.collection import Collection
+from whyrank.learning.models.backbone import Backbone
+from whyrank.learning.models.chunks import Chunker, Chunks
+from whyrank.rankers.checkpoint import Checkpoint
+from whyrank.rankers.ranker import Pair
+
+
+class Output(NamedTuple):
+    """The scores g [B], and what else of the pass the losses need: name -> [B, ...]."""
+
+    scores: Tensor
+    parts: dict[str, Tensor]
+
+    def detached(self) -> Output:
+        return Output(self.scores.detach(), {name: part.detach() for name, part in self.parts.items()})
+
+
+@dataclass(frozen=True)
+class Ingredients:
+    """What a new model is made of: the checkpoint of its backbone and, to count words in, the collection.
+
+    A model that is `untrained` is about to be given trained weights and needs neither.
+    """
+
+    checkpoint: Checkpoint
+    collection: Collection | None = None
+    untrained: bool = False
+
+    def backbone(self) -> Backbone:
+        return Backbone.untrained(self.checkpoint) if self.untrained else Backbone.of(self.checkpoint)
+
+
+@dataclass(frozen=True)
+class NetworkSettings:
+    """What every model can be told. `rank_loss` is `sigmoid` (of f = sigmoid(g), as DGRe's equations) or `raw`
+    (of g itself, as the other papers); `margin` is the hinge's."""
+
+    max_length: int = 512
+    rank_loss: str = "raw"
+    margin: float = 1.0
+
+
+class Network(nn.Module, ABC):
+    """A model that scores (query, document).
+
+    A batch of training has the better documents in its first half and the worse ones, of the same queries in the
+    same order, in its second.
+    """
+
+    #: What `--model` calls it.
+    name: ClassVar[str]
+    #: The dataclass of what it can be told.
+    Settings: ClassVar[type[NetworkSettings]] = NetworkSettings
+    settings: Any
+    #: Estimators with an optimiser of their own, which only ever goes up their bounds; None where there are none.
+    critics: nn.Module | None = None
+
+    @classmethod
+    @abstractmethod
+    def of(cls, settings: Any, ingredients: Ingredients) -> Self: ...
+
+    @abstractmethod
+    def read(self, pairs: Sequence[Pair]) -> Any:
+        """The texts as this model reads them: a batch with `examples` and `cut`."""
+
+    @abstractmethod
+    def output(self, batch: Any) -> Output: ...
+
+    def forward(self, batch: Any) -> Tensor:
+        """The scores [B]."""
+        return self.output(batch).scores
+
+    def losses(self, output: Output, queries: Sequence[int]) -> dict[str, Tensor]:
+        """What the model goes down, by name, weighted: their sum is the total. `queries` [B] numbers the query of
+        each example."""
+        return {"rank": self.rank_loss(output.scores)}
+
+    def rank_loss(self, scores: Tensor) -> Tensor:
+        """mean max(0, margin - f+ + f-)"""
+        f = torch.sigmoid(scores) if self.settings.rank_loss == "sigmoid" else scores
+        better, worse = f.chunk(2)
+        return torch.relu(self.settings.margin - better + worse).mean()
+
+    def critic_loss(self, output: Output, queries: Sequence[int]) -> Tensor:
+        """What the critics go down (minus their bounds), of an output without gradients."""
+        raise NotImplementedError(f"{self.name} has no critics")
+
+    def slow(self) -> list[nn.Parameter]:
+        """What is pre-trained, and learns at the lower rate."""
+        return []
+
+    def fast(self) -> list[nn.Parameter]:
+        """What starts anew, and learns at the higher rate; critics are neither."""
+        other = {id(weight) for weight in [*self.slow(), *(self.critics.parameters() if self.critics else ())]}
+        return [weight for weight in self.parameters() if id(weight) not in other]
+
+
+class TransformerNetwork(Network):
+    """A model on a backbone: `head` reads the states of all its layers."""
+
+    #: Whether the head reads no state but the last layer's [CLS].
+    reads_cls_only: ClassVar[bool] = False
+
+    def __init__(self, settings: Any, backbone: Backbone, chunker: Chunker) -> None:
+        super().__init__()
+        self.settings, self.backbone, self.chunker = settings, backbone, chunker
+
+    def read(self, pairs: Sequence[Pair]) -> Chunks:
+        return self.chunker.of(pairs, self.backbone.encoder.device)
+
+    def output(self, batch: Chunks) -> Output:
+        return self.head(self.backbone(batch.inputs), batch)
+
+    @abstractmethod
+    def head(self, states: list[Tensor], chunks: Chunks) -> Output:
+        """From L' states [C, S, d] to scores [B]."""
+
+    def slow(self) -> list[nn.Parameter]:
+        return list(self.backbone.parameters())
