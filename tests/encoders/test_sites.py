@@ -70,11 +70,12 @@ def hidden_modules(model, architecture, layer):
 
 
 def hook(model, architecture, site, change):
-    """A plain hook that puts change(value) in the place of the site's value; d_head is 4."""
+    """A plain hook that puts change(value) in the place of the site's value."""
     modules = hidden_modules(model, architecture, site.layer)
-    columns = slice(None) if site.head is None else slice(4 * site.head, 4 * site.head + 4)
+    width = model.config.hidden_size // model.config.num_attention_heads
+    columns = slice(None) if site.head is None else slice(width * site.head, width * (site.head + 1))
     if site.part in ("q", "k", "v") and architecture == "modernbert":
-        shift = 16 * "qkv".index(site.part)
+        shift = model.config.hidden_size * "qkv".index(site.part)
         columns, module = slice(columns.start + shift, columns.stop + shift), modules["qkv"]
     else:
         module = modules[site.part]
