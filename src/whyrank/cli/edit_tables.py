@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from whyrank.cli.console import console, say
+from whyrank.reports.numbers import with_ends
 
 #: Queries, and documents of each, shown on the screen; and warnings.
 QUERIES, DOCUMENTS, WARNINGS = 5, 4, 12
@@ -128,7 +129,4 @@ def show_suppression(told: Mapping[str, Any]) -> None:
 
 def short(estimate: Mapping[str, Any] | None, form: str = ".4f") -> str:
     """`0.777 [0.711, 0.844]`."""
-    if estimate is None or estimate["value"] is None:
-        return "–"
-    around = "" if estimate["low"] is None else f" [{estimate['low']:{form}}, {estimate['high']:{form}}]"
-    return f"{estimate['value']:{form}}{around}"
+    return "–" if estimate is None else with_ends(estimate["value"], estimate["low"], estimate["high"], form)

@@ -13,6 +13,7 @@ import typer
 from whyrank.cli import options
 from whyrank.cli.console import command, console, say, suggest
 from whyrank.cli.rank import fingerprint_of, first_stage_of
+from whyrank.reports.numbers import with_ends
 
 if TYPE_CHECKING:
     from whyrank.learning.finetune import FineTuning, Moment, Watch
@@ -145,7 +146,7 @@ def show(told: dict[str, Any]) -> None:
         table.add_column(measure, justify="right")
     for name in dict.fromkeys(row["name"] for row in told["table"]):
         cells = [found[name, measure] for measure in measures]
-        table.add_row(name, *(f"{row['mean']:.4f} [{row['low']:.4f}, {row['high']:.4f}]" for row in cells))
+        table.add_row(name, *(with_ends(row["mean"], row["low"], row["high"], ".4f") for row in cells))
     console().print(table)
     for sentence in verdict(told):
         print(sentence)

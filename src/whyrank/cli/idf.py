@@ -10,6 +10,7 @@ import typer
 from whyrank.cli import options
 from whyrank.cli.console import command, console, say, suggest
 from whyrank.errors import UserError
+from whyrank.reports.numbers import with_ends
 
 #: Words that a correlation needs.
 ENOUGH_WORDS = 4
@@ -103,8 +104,6 @@ def show(told: dict[str, Any]) -> None:
         table.add_column(column, justify="right")
     for vector in dict.fromkeys(row["vector"] for row in told["correlations"]):
         mine = [row for row in told["correlations"] if row["vector"] == vector]
-        cells = [
-            "–" if row["r"] is None else f"{row['r']:+.3f} [{row['low']:.3f}, {row['high']:.3f}]" for row in mine
-        ]
+        cells = [with_ends(row["r"], row["low"], row["high"], "+.3f") for row in mine]
         table.add_row(f"U{vector}", f"{mine[0]['singular_value']:.2f}", *cells, str(mine[0]["n"]))
     console().print(table)

@@ -11,6 +11,7 @@ from whyrank.axioms.audit import Audit, Row
 from whyrank.axioms.summary import AxiomSummary, Interval
 from whyrank.reports.audit_figures import curves, outcome_bars
 from whyrank.reports.html import Cell, Data, Figures, Report
+from whyrank.reports.numbers import ends
 from whyrank.store.atomic import whole_file, write_text
 from whyrank.text.tokens import Span
 
@@ -181,12 +182,11 @@ def _excerpt(text: str, spans: list[Span], mark: str) -> str:
 
 def _share(summary: AxiomSummary, outcome: str) -> str:
     interval = summary.intervals[outcome]
-    around = "[–]" if interval.low != interval.low else f"[{interval.low:.0%}, {interval.high:.0%}]"
-    return f"{summary.shares[outcome]:.1%} {around}"
+    return f"{summary.shares[outcome]:.1%} {ends(interval.low, interval.high, '.0%')}"
 
 
 def _interval(interval: Interval) -> str:
-    return "[–]" if interval.low != interval.low else f"[{interval.low:.3g}, {interval.high:.3g}]"
+    return ends(interval.low, interval.high, ".3g")
 
 
 def p_text(p: float) -> str:

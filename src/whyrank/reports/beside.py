@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from whyrank.reports.html import Cell, Report
+from whyrank.reports.numbers import with_ends
 
 AGREES, DIFFERS, OPEN = "agrees", "differs", "–"
 
@@ -28,7 +29,7 @@ class Beside:
         """Numbers agree when the paper's lies in our interval; if not, ours is higher or lower."""
         if ours is None:
             return cls(what, f"{paper:.3f}", "not measured", n, OPEN)
-        shown = f"{ours:.3f}" + ("" if low is None or high is None else f" [{low:.3f}, {high:.3f}]")
+        shown = with_ends(ours, low, high)
         if low is None or high is None:
             return cls(what, f"{paper:.3f}", shown, n, OPEN, "no interval")
         if low <= paper <= high:

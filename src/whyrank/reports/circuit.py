@@ -10,6 +10,7 @@ from typing import Any
 from whyrank.encoders.site import short_name
 from whyrank.reports.circuit_figures import circuit_figures
 from whyrank.reports.html import Cell, Figures, Report
+from whyrank.reports.numbers import with_ends
 from whyrank.store.atomic import write_text
 
 #: What the paper found in ms-marco-MiniLM-L-12-v2 ('Pathway to Relevance').
@@ -195,9 +196,7 @@ def with_interval(told: dict[str, Any] | None, key: str = "r") -> str | None:
     if told is None or told.get(key) is None:
         return None
     interval = told.get("interval") or told
-    low, high = interval.get("low"), interval.get("high")
-    ends = "" if low is None or high is None else f" [{_r(low)}, {_r(high)}]"
-    return f"{_r(told[key])}{ends}"
+    return with_ends(told[key], interval.get("low"), interval.get("high"))
 
 
 def _r(value: float | None) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from whyrank.reports.edit_figures import moves, turned_pieces
 from whyrank.reports.html import Cell, Figures, Report
+from whyrank.reports.numbers import with_ends
 from whyrank.store.atomic import write_text
 
 RESULT = "edit.json"
@@ -104,8 +105,7 @@ def with_interval(estimate: Mapping[str, Any] | None, form: str = ".4f") -> str 
     """`0.7768 [0.7109, 0.8438]`."""
     if estimate is None or estimate["value"] is None:
         return None
-    low, high = estimate["low"], estimate["high"]
-    return f"{estimate['value']:{form}} " + ("[–]" if low is None else f"[{low:{form}}, {high:{form}}]")
+    return with_ends(estimate["value"], estimate["low"], estimate["high"], form)
 
 
 def _moved(report: Report, told: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from whyrank.reports.audit import p_text
 from whyrank.reports.finetune_figures import learning_curves, mean_bars
 from whyrank.reports.html import Cell, Report
+from whyrank.reports.numbers import with_ends
 from whyrank.store.atomic import write_text
 
 SIGNIFICANT = 0.05
@@ -175,8 +176,7 @@ def _name(row: Told) -> str:
 
 
 def _with(row: Told, value: str, sign: str = "") -> str:
-    shown = f"{row[value]:{sign}.4f}"
-    return shown + (" [–]" if row["low"] is None else f" [{row['low']:.4f}, {row['high']:.4f}]")
+    return with_ends(row[value], row["low"], row["high"], f"{sign}.4f")
 
 
 def _chance(row: Told) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from whyrank.reports.edits import write_result
 from whyrank.reports.heatmaps import interval_bars
 from whyrank.reports.html import Cell, Figures, Report
+from whyrank.reports.numbers import with_ends
 from whyrank.reports.style import INK, SERIES, as_svg, bare, drawing
 
 RESULT = "idf.json"
@@ -114,4 +115,4 @@ def _named(order: Sequence[Word], count: int = 12) -> list[Word]:
 
 
 def _r(row: Mapping[str, Any]) -> str:
-    return "–" if row["r"] is None else f"{row['r']:+.4f} [{row['low']:.4f}, {row['high']:.4f}]"
+    return with_ends(row["r"], row["low"], row["high"], "+.4f")

@@ -7,6 +7,7 @@ from typing import Any
 
 from whyrank.reports.heatmaps import heat_maps, interval_bars, scatter
 from whyrank.reports.html import Cell, Figures
+from whyrank.reports.numbers import with_ends
 from whyrank.text.categories import CATEGORIES
 
 #: Sites in the bar chart.
@@ -214,8 +215,7 @@ def _significant(site: Site) -> bool:
 def with_interval(value: float | None, interval: dict[str, float | None]) -> str | None:
     if value is None:
         return None
-    low, high = interval["low"], interval["high"]
-    return f"{value:+.3f} [–]" if low is None or high is None else f"{value:+.3f} [{low:.3f}, {high:.3f}]"
+    return with_ends(value, interval["low"], interval["high"], "+.3f")
 
 
 def r_text(told: dict[str, Any]) -> str:

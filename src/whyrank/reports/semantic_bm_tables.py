@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from whyrank.reports.html import Cell, Report
+from whyrank.reports.numbers import with_ends
 
 #: Models by name, as they are shown.
 NAMES = {
@@ -22,11 +23,7 @@ NAMES = {
 
 def with_interval(told: dict[str, Any] | None, value: str = "mean") -> str:
     """`0.816 [0.790, 0.840]`, or a dash for what is not defined."""
-    if told is None or told[value] is None:
-        return "–"
-    if told["low"] is None or told["high"] is None:
-        return f"{told[value]:.3f} [–]"
-    return f"{told[value]:.3f} [{told['low']:.3f}, {told['high']:.3f}]"
+    return "–" if told is None else with_ends(told[value], told["low"], told["high"])
 
 
 def models_table(report: Report, protocol: dict[str, Any], caption: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from whyrank.encoders.site import short_name
 from whyrank.reports.beside import OPEN, Beside
+from whyrank.reports.numbers import with_ends
 
 SCORING = ("10.1", "10.4", "10.7", "10.10")
 CONTEXTUALIZATION = ("8.10", "9.11")
@@ -278,20 +279,16 @@ def _pairs(step: dict[str, Any] | None) -> int:
 
 
 def _with(told: dict[str, Any]) -> str:
-    if told["r"] is None or told["low"] is None:
-        return "–"
-    return f"{told['r']:.3f} [{told['low']:.3f}, {told['high']:.3f}]"
+    return with_ends(told["r"], told["low"], told["high"])
 
 
 def _share(site: dict[str, Any]) -> str:
     ends = site["share_interval"]
-    return f"{site['share']:.3f} [{ends['low']:.3f}, {ends['high']:.3f}]" if ends["low"] is not None else "–"
+    return with_ends(site["share"], ends["low"], ends["high"])
 
 
 def _value(one: dict[str, Any]) -> str:
-    if one["low"] is None:
-        return f"{one['value']:+.2f}"
-    return f"{one['value']:+.2f} [{one['low']:.2f}, {one['high']:.2f}]"
+    return with_ends(one["value"], one["low"], one["high"], "+.2f")
 
 
 def _mean(points: list[dict[str, Any]]) -> float:

@@ -13,6 +13,7 @@ from whyrank.reports.beside import beside_table
 from whyrank.reports.circuit import with_interval
 from whyrank.reports.html import Cell, Report
 from whyrank.reports.lines import Point, line_plots
+from whyrank.reports.numbers import with_ends
 from whyrank.reports.term_frequency_figures import term_frequency_figures
 from whyrank.reports.term_frequency_paper import NOTE, findings
 from whyrank.store.atomic import write_text
@@ -155,8 +156,7 @@ def _questions(report: Report, told: dict[str, Any]) -> None:
 
 def _outcome(summary: dict[str, Any], outcome: str) -> str:
     low, high = (summary["intervals"][outcome][end] for end in ("low", "high"))
-    ends = "" if low is None or high is None else f" [{low:.0%}, {high:.0%}]"
-    return f"{summary['shares'][outcome]:.0%}{ends}"
+    return with_ends(summary["shares"][outcome], low, high, ".0%")
 
 
 def _why(report: Report, audits: dict[str, Any]) -> None:

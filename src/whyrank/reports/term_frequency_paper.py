@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from whyrank.reports.beside import Beside
+from whyrank.reports.numbers import with_ends
 
 NOTE = (
     "The paper's model is TAS-B, a DistilBERT of 6 x 12 heads, which is on the hub only; its heads' numbers mean "
@@ -100,11 +101,7 @@ def _pairs(told: dict[str, Any]) -> Iterator[Beside]:
 
 
 def _with(value: float | None, ends: dict[str, float | None]) -> str:
-    if value is None:
-        return "–"
-    if ends["low"] is None or ends["high"] is None:
-        return f"{value:.3f}"
-    return f"{value:.3f} [{ends['low']:.3f}, {ends['high']:.3f}]"
+    return with_ends(value, ends["low"], ends["high"])
 
 
 def _n(sites: list[dict[str, Any]]) -> int:

@@ -1,0 +1,22 @@
+"""Numbers as people read them: a value, and in brackets the ends of its 95% interval."""
+
+from __future__ import annotations
+
+import math
+
+
+def with_ends(value: float | None, low: float | None, high: float | None, form: str = ".3f") -> str:
+    """`0.777 [0.711, 0.844]`; `0.777 [–]` without an interval, `–` without a value. A sign in `form` is the
+    value's only."""
+    if _lacking(value):
+        return "–"
+    return f"{value:{form}} {ends(low, high, form.lstrip('+'))}"
+
+
+def ends(low: float | None, high: float | None, form: str = ".3f") -> str:
+    """`[0.711, 0.844]`, or `[–]`."""
+    return "[–]" if _lacking(low) or _lacking(high) else f"[{low:{form}}, {high:{form}}]"
+
+
+def _lacking(number: float | None) -> bool:
+    return number is None or math.isnan(number)
