@@ -1,16 +1,23 @@
 """Where the signal stands and goes; several rankers side by side; whose documents are studied."""
 
+import pandas as pd
 import pytest
 
 from tests.checkpoints import save
 from tests.circuits.test_search import pairs
 from whyrank.collections.collection import Collection
 from whyrank.interventions.api import patch
+from whyrank.interventions.plan import SitePlan
+from whyrank.interventions.sweep import sweep
 from whyrank.rankers.load import load
-from whyrank.studies.term_frequency.atlas import atlas, depth_profile, relative_depth
+from whyrank.rankers.ranker import quietly
+from whyrank.studies.term_frequency.atlas import atlas
+from whyrank.studies.term_frequency.depth import depth_part, over_depth, relative_depth
 from whyrank.studies.term_frequency.documents import own_top
-from whyrank.studies.term_frequency.flow import information_flow, links
-from whyrank.studies.term_frequency.sizes import Sizes, cost
+from whyrank.studies.term_frequency.flow import FinalStates, final_states, information_flow, links, pick_up
+from whyrank.studies.term_frequency.pages import label, reads
+from whyrank.studies.term_frequency.sizes import Sizes, all_heads
+from whyrank.studies.term_frequency.together import together
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +35,26 @@ def share(frame):
     return frame["effect"].sum() / (frame["perturbed"] - frame["base"]).sum()
 
 
+def flow_of(ranker, some):
+    def frame(plan, how=None):
+        return sweep(ranker, some, plan, how).frame
+
+    blocks = frame(SitePlan.parse("blocks", ranker.encoder, "category"))
+    heads, layers = ranker.encoder.heads, ranker.encoder.layers
+    return information_flow(
+        blocks,
+        frame(final_states(ranker.encoder), FinalStates()),
+        lambda layer: frame(*pick_up(layer, heads)),
+        layers,
+    )
+
+
 def test_flow_is_what_patching_gives(bi):
     some = pairs("TFC1", 4)
-    rows = {(row["layer"], row["category"]): row for row in information_flow(bi, some)}
-    assert {layer for layer, _ in rows} == {0, 1, 2}
+    rows = {(row["layer"], row["category"]): row for row in flow_of(bi, some)}
+    assert {layer for layer, _ in rows} == {0, 1, 2, 3}
+    assert rows[3, "cls"]["stands"]["share"] == pytest.approx(1.0, abs=1e-4), "CLS is all that this one reads"
+    assert rows[3, "inj"]["stands"]["share"] == pytest.approx(0.0, abs=1e-4)
     stands = patch(bi, some, sites="L1.resid@inj").frame
     assert rows[1, "inj"]["stands"]["share"] == pytest.approx(share(stands), abs=1e-4)
     heads = ",".join(f"L1.H{head}.{part}" for head in range(4) for part in "qkv")
@@ -40,7 +63,15 @@ def test_flow_is_what_patching_gives(bi):
     lands = patch(bi, some, sites="L1.attn@cls").frame
     assert rows[1, "cls"]["lands"]["share"] == pytest.approx(share(lands), abs=1e-4)
     assert rows[0, "inj"]["stands"]["share"] == pytest.approx(1.0, abs=1e-4), "at first only the term differs"
-    assert rows[0, "cls"]["stands"]["share"] == pytest.approx(0.0, abs=1e-6)
+    assert rows[0, "cls"]["stands"]["share"] == pytest.approx(0.0, abs=1e-4)
+
+
+def test_the_last_states_of_mean_pooling_add_up(tmp_path):
+    """The dot product with a mean is linear in the states: the shares of all categories add up to 1."""
+    mean = load(str(save(tmp_path)), kind="bi-encoder", pooling="mean")
+    last = [row for row in flow_of(mean, pairs("TFC1", 4)) if row["layer"] == 3]
+    assert sum(row["stands"]["share"] for row in last) == pytest.approx(1.0, abs=1e-4)
+    assert len(last) > 3 and max(abs(row["stands"]["share"]) for row in last) < 0.99
 
 
 def test_links_share_out_what_moves():
@@ -66,31 +97,83 @@ def site(layer, head, value):
 
 def test_depth_is_relative():
     assert relative_depth(0, 6) == 0 and relative_depth(5, 6) == 1 and relative_depth(0, 1) == 0
-    heads = [site(0, 0, 0.3), site(5, 1, -0.1), site(2, 1, 0.1)]
-    assert depth_profile(heads, 6, steps=2) == pytest.approx([0.8, 0.2])
-    assert depth_profile([], 6, steps=2) == [0.0, 0.0]
+    assert [depth_part(layer, 12) for layer in range(12)] == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    assert [depth_part(layer, 6) for layer in range(6)] == [0, 1, 2, 3, 4, 5]
+
+
+def effects(rows):
+    """(qid, site, effect), each of a pair of its own with a gap of 1."""
+    shared = {"base": 0.0, "perturbed": 1.0, "direction": "denoise", "method": "activation"}
+    return pd.DataFrame(
+        [{"pair": f"p{i}", "qid": qid, "site": name, "effect": effect, "patched": effect, **shared}
+         for i, (qid, name, effect) in enumerate(rows)]
+    )  # fmt: skip
+
+
+def test_the_profile_over_depth_by_hand():
+    """|.3| and |-.1| of significant heads count, the noise of the third does not."""
+    sites = [{**site(0, 0, 0.3), "site": "a"}, {**site(5, 1, -0.1), "site": "b"},
+             {**site(2, 1, 0.5), "site": "c", "p_holm": 0.4}]  # fmt: skip
+    rows = [(f"q{q}", name, value) for q in range(4) for name, value in (("a", 0.3), ("b", -0.1), ("c", 0.5))]
+    told = over_depth(effects(rows), sites, 6, parts=2)
+    assert [part["value"] for part in told["profile"]] == pytest.approx([0.75, 0.25])
+    assert told["significant"] == 2 and told["mean"]["value"] == pytest.approx(0.25)
+    none = over_depth(effects(rows), [{**one, "p_holm": None} for one in sites], 6)
+    assert none["significant"] == 0 and none["profile"] == []
+
+
+def told_of(layers, heads, profile):
+    depth = {"significant": 2, "profile": [{"value": v, "low": v, "high": v} for v in profile],
+             "mean": {"value": 0.5, "low": 0.4, "high": 0.6}, "draws": [profile, profile[::-1]]}  # fmt: skip
+    return {"layers": layers, "heads": [{**one, "n": 7} for one in heads], "depth": depth}
 
 
 def test_an_atlas_compares_maps_only_of_one_shape():
-    small = {"layers": 2, "heads": [site(0, 0, 0.5), site(0, 1, 0.1), site(1, 0, 0.2), site(1, 1, None)]}
-    same = {"layers": 2, "heads": [site(0, 0, 0.4), site(0, 1, 0.1), site(1, 0, 0.3)]}
-    large = {"layers": 3, "heads": [site(0, 0, 0.1), site(2, 0, 0.9)]}
+    small = told_of(2, [site(0, 0, 0.5), site(0, 1, 0.1), site(1, 0, 0.2), site(1, 1, None)], [0.1, 0.3, 0.6])
+    same = told_of(2, [site(0, 0, 0.4), site(0, 1, 0.1), site(1, 0, 0.3)], [0.1, 0.3, 0.6])
+    large = told_of(3, [site(0, 0, 0.1), site(2, 0, 0.9)], [])
     found = atlas({"a": small, "b": same, "c": large})
     assert [page["ranker"] for page in found["rankers"]] == ["a", "b", "c"]
-    assert found["rankers"][0]["carrying"][0]["head"] == "0.0"
-    assert found["rankers"][2]["mean_depth"] == pytest.approx(0.9)
+    assert found["rankers"][0]["carrying"][0]["head"] == "0.0" and found["rankers"][0]["pairs"] == 7
     alike = {(one["of"], one["with"]): one for one in found["alike"]}
     assert alike["a", "b"]["map"] > 0.8 and alike["a", "c"]["map"] is None
+    assert alike["a", "b"]["profile"] == pytest.approx(1.0) and alike["a", "c"]["profile"] is None
+
+
+def test_heads_are_chosen_on_one_half_and_measured_on_the_other(bi):
+    some = pairs("TFC1", 8)
+    every = SitePlan.parse("heads", bi.encoder)
+    asked = []
+
+    def rows(name, mine, plan):
+        asked.append((name, {pair.qid for pair in mine}, str(plan.sets[0])))
+        return sweep(bi, mine, plan).frame
+
+    told = together(sweep(bi, some, every).frame, some, rows)
+    first, second = (halves for name, halves, _ in asked if name.startswith("together, all"))
+    assert not first & second and first | second == {pair.qid for pair in some}
+    of_first = next(sites for name, _, sites in asked if name == "together, all, half 1")
+    assert of_first == "+".join(f"L{head.split('.')[0]}.H{head.split('.')[1]}.z@inj" for head in told["halves"][1])
+    assert told["all"]["n"] == len(some)
+
+
+def test_what_a_page_says_of_its_ranker(bi, cross):
+    assert (reads(bi), reads(cross)) == ("[CLS]", "a head on [CLS]") and label(bi) == bi.name
 
 
 def test_whose_documents(bi, cross):
     documents = {"d1": "the cat sat", "d2": "the dog runs", "d3": "red cat on a mat", "d4": "blue house"}
     collection = Collection.from_records("tiny", documents, {"q1": "red cat", "q2": "dog house"})
-    run, origin = own_top(bi, collection, 2, k=3)
-    assert origin == "all 4 documents" and {len(rows) for rows in run.values()} == {3}
+    run, origin, cut = own_top(bi, collection, 2, k=3, watch=quietly)
+    assert origin == "all 4 documents" and {len(rows) for rows in run.values()} == {3} and cut == 0
     best = bi.rank("red cat", list(documents.values()))[0]
     assert documents[run["q1"][0].docno] == best.text
-    run, origin = own_top(cross, collection, 1, k=2)
+    assert [row.rank for row in run["q1"]] == [1, 2, 3]
+    scores = [row.score for row in run["q2"]]
+    assert scores == sorted(scores, reverse=True)
+    run, origin, _ = own_top(bi, collection, 2, pool="candidates", k=3, watch=quietly)
+    assert "BM25 finds" in origin
+    run, origin, _ = own_top(cross, collection, 1, k=2, watch=quietly)
     assert origin == "BM25's top 2" and len(run) == 1
 
 
@@ -102,5 +185,5 @@ def test_larger_models_get_fewer_pairs(bi):
         layers, heads, width = 6, 12, 384
 
     assert Sizes().affordable(Small).pairs == Sizes().pairs
-    assert 4 <= Sizes().affordable(Large).pairs < Sizes().pairs
-    assert cost(Large) > 8 * cost(Small)
+    assert 20 <= Sizes().affordable(Large).pairs < Sizes().pairs
+    assert all_heads(Large) > 3 * all_heads(Small)

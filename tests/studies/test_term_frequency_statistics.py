@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from whyrank.studies.term_frequency.contrasts import paired_difference, violating_against_adhering
+from whyrank.studies.term_frequency.contrasts import against, paired_difference, violating_against_adhering
 from whyrank.studies.term_frequency.estimators import side_by_side
 from whyrank.studies.term_frequency.leading import leading_heads
-from whyrank.studies.term_frequency.over_k import effects_over_k, violations_over_k
+from whyrank.studies.term_frequency.over_k import adhering_documents, effects_over_k, violations_over_k
 
 
 def frame(rows):
@@ -17,7 +17,8 @@ def frame(rows):
     made = []
     for i, (qid, site, base, perturbed, effect, *k) in enumerate(rows):
         made.append({"pair": f"p{i}", "qid": qid, "docid": f"d{i}", "site": site, "category": None, "base": base,
-                     "perturbed": perturbed, "effect": effect, "k": k[0] if k else None})  # fmt: skip
+                     "perturbed": perturbed, "effect": effect, "k": k[0] if k else None, "layer": 0, "head": 1,
+                     "direction": "denoise", "method": "activation"})  # fmt: skip
     return pd.DataFrame(made)
 
 
@@ -43,6 +44,16 @@ def test_a_head_survives_where_its_interval_leaves_out_0():
     assert not noise["ratio_of_sums"]["survives"]
 
 
+def test_few_of_many_heads_survive_by_chance():
+    """72 heads of pure noise: an interval each would let about four through."""
+    studies = 0
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        rows = [(f"q{i}", f"h{h}", 0.0, 1.0, draw.normal()) for i in range(30) for h in range(72)]
+        studies += any(row["ratio_of_sums"]["survives"] for row in side_by_side(frame(rows), draws=500))
+    assert studies <= 5
+
+
 def test_one_query_has_no_interval():
     (told,) = side_by_side(frame([("q", "x", 0.0, 1.0, 0.5), ("q", "x", 0.0, 1.0, 0.4)]))
     assert told["ratio_of_sums"] == {"value": 0.45, "low": None, "high": None, "survives": False, "n": 2}
@@ -60,7 +71,11 @@ def curve(shape, noise=0.02, ks=range(1, 11), queries=20):
     [
         (lambda k: math.log(k) + 0.2, "sublinear", "log"),
         (lambda k: 0.3 * k, "linear", "linear"),
+        (lambda k: -0.3 * k, "linear", "linear"),
+        (lambda k: 0.03 * k**2, "superlinear", None),
         (lambda k: min(k, 3) * 0.3, "flattens", None),
+        (lambda k: min(k, 5) * 0.3, "flattens", None),
+        (lambda k: 0.5, "flattens", None),
         (lambda k: 0.0, "none", None),
     ],
 )
@@ -71,6 +86,43 @@ def test_the_shape_of_a_curve(shape, verdict, best):
     if best:
         assert told["fits"][0]["curve"] == best and told["fits"][0]["best_in"] > 0.5
         assert told["good_fit"] == (next(fit for fit in told["fits"] if fit["curve"] == "log")["r2"] > 0.9)
+
+
+@pytest.mark.parametrize(
+    ("shape", "verdict"),
+    [(lambda k: 0.3 / k, "falls"), (lambda k: 0.1, "constant"), (lambda k: 0.02 * k, "rises"),
+     (lambda k: 0.0, "none")],
+)  # fmt: skip
+def test_the_gain_of_one_more(shape, verdict):
+    assert effects_over_k(curve(shape, noise=0.01), marginal=True)["x"]["verdict"] == verdict
+
+
+def test_noise_does_not_make_a_line_flat():
+    """What an absence of evidence would say."""
+    verdicts = set()
+    for seed in range(10):
+        draw = np.random.default_rng(seed)
+        rows = [
+            (f"q{q}", "x", 0.0, 1.0, 0.03 * k + 0.05 * draw.normal(), k) for q in range(12) for k in range(1, 11)
+        ]
+        verdicts.add(effects_over_k(frame(rows))["x"]["verdict"])
+    assert "linear" in verdicts and not verdicts & {"flattens", "none"}
+    assert effects_over_k(curve(lambda k: 0.03 * k, noise=0.2))["x"]["verdict"] == "undecided"
+
+
+def test_the_ratio_of_slopes_by_hand():
+    """k = 1..6, thirds of 2 steps: 0, 1, 2 has slope 1; 4, 4.5, 5 has slope .5."""
+    values = {1: 1.0, 2: 2.0, 3: 3.0, 4: 4.0, 5: 4.5, 6: 5.0}
+    rows = [(f"q{q}", "x", 0.0, 1.0, value, k) for q in range(3) for k, value in values.items()]
+    told = effects_over_k(frame(rows))["x"]
+    assert told["ratio"]["value"] == pytest.approx(0.5) and told["verdict"] == "sublinear"
+
+
+def test_adhering_documents_are_the_same_for_all_k():
+    rows = frame([("q", "x", 0.0, 1.0, 0.1, 1), ("q", "x", 0.0, -1.0, 0.1, 2), ("q", "x", 0.0, 1.0, 0.1, 1),
+                  ("q", "x", 0.0, 1.0, 0.1, 2)])  # fmt: skip
+    rows["docid"] = ["a", "a", "b", "b"]
+    assert adhering_documents(rows)["docid"].tolist() == ["b", "b"]
 
 
 def test_points_are_means_over_pairs_not_over_queries():
@@ -85,6 +137,8 @@ def test_violations_are_counted_once_a_pair():
     told = violations_over_k(rows)
     assert [point["mean"] for point in told["points"]] == [0.5, 1.0], "a tie does not score higher"
     assert [point["n"] for point in told["points"]] == [2, 1]
+    assert (told["points"][0]["low"], told["points"][0]["high"]) == pytest.approx((0.0945, 0.9055), abs=1e-4)
+    assert "verdict" not in told
 
 
 def test_paired_differences_need_both():
@@ -99,12 +153,24 @@ def test_paired_differences_need_both():
     assert told["difference"] == pytest.approx((0.4 + 0.6 + 0.7) / 3)
 
 
+def test_a_null_is_told_by_the_gap_of_what_it_is_the_null_of():
+    append = frame([("q1", "x", 0.0, 2.0, 1.0), ("q2", "x", 0.0, 4.0, 2.0), ("q3", "x", 0.0, 9.0, 9.0)])
+    null = frame([("q1", "x", 0.0, 0.1, 0.1), ("q2", "x", 0.0, -0.1, 0.2)])
+    (told,) = against(append, null)
+    assert told["append"] == pytest.approx(1.5 / 3) and told["other"] == pytest.approx(0.15 / 3)
+    assert told["difference"] == pytest.approx(0.45) and told["low"] <= 0.45 <= told["high"]
+    assert (told["layer"], told["head"], told["n"]) == (0, 1, 2), "only documents that both have"
+
+
 def test_violating_against_adhering():
     rows = frame([("q1", "x", 0.0, 1.0, 0.6), ("q1", "x", 0.0, -1.0, -0.2), ("q2", "x", 0.0, 1.0, 0.4),
                   ("q2", "x", 0.0, 0.0, 0.0)])  # fmt: skip
     (told,) = violating_against_adhering(rows)
     assert told["violating"]["value"] == pytest.approx(-0.1) and told["n_violating"] == 2
     assert told["adhering"]["value"] == pytest.approx(0.5) and told["difference"]["value"] == pytest.approx(-0.6)
+    assert told["share_violating"]["value"] == pytest.approx(0.2), "-0.2 of a gap of -1"
+    assert told["share_adhering"]["value"] == pytest.approx(0.5)
+    assert told["share_difference"]["value"] == pytest.approx(-0.3) and 0 < told["p_holm"] <= 1
     (none,) = violating_against_adhering(frame([("q1", "x", 0.0, 1.0, 0.6), ("q2", "x", 0.0, 1.0, 0.4)]))
     assert none["violating"]["value"] is None and none["n_violating"] == 0
 

@@ -8,7 +8,9 @@ from whyrank.cli.study import run_term_frequency
 from whyrank.errors import UserError
 from whyrank.studies.term_frequency.sizes import Sizes
 
-SMALL = Sizes(queries=4, pairs=4, blocks=2, flow=2, counting=2, most_k=4, audit=4, max_length=48)
+SMALL = Sizes(
+    queries=4, ask=1, pairs=4, others=2, blocks=2, flow=2, counting=2, most_k=4, audit=4, max_length=48
+)  # fmt: skip
 
 
 @pytest.mark.slow
@@ -18,9 +20,10 @@ def test_the_whole_study(tmp_path, real, capfd):
     run_term_frequency(["bi-minilm-l3", "bi-minilm-l6"], "demo", out, SMALL)
     for name, layers in (("bi-minilm-l3", 3), ("bi-minilm-l6", 6)):
         told = json.loads((out / name / "term_frequency.json").read_text())
-        assert {"append", "prepend", "middle", "null", "minimal context"} <= set(told["sets"])
+        assert {"append", "prepend", "middle", "null", "minimal context, prepend"} <= set(told["sets"])
+        assert (out / name / "effects-append.parquet").is_file()
         assert len(told["heads"]) == 12 * layers == len(told["estimators"])
-        assert told["leading"] and {row["layer"] for row in told["flow"]} == set(range(layers))
+        assert told["leading"] and {row["layer"] for row in told["flow"]} == set(range(layers + 1))
         first = {row["category"]: row["stands"]["share"] for row in told["flow"] if row["layer"] == 0}
         assert first["inj"] == pytest.approx(1.0, abs=1e-3), "before layer 0 only the injected term differs"
         assert [p["k"] for p in told["tfc2"]["cumulative"]["violations"]["points"]] == [1, 2, 3, 4]
@@ -34,8 +37,10 @@ def test_the_whole_study(tmp_path, real, capfd):
     capfd.readouterr()
     run_term_frequency(["bi-minilm-l3", "bi-minilm-l6"], "demo", out, SMALL)
     assert capfd.readouterr().err.count("done before") == 2
+    run_term_frequency(["bi-minilm-l3"], "demo", out, SMALL, hide=True)
+    assert len(json.loads((out / "atlas.json").read_text())["rankers"]) == 1
     with pytest.raises(UserError, match="other inputs"):
-        run_term_frequency(["bi-minilm-l3"], "demo", out, SMALL)
+        run_term_frequency(["bi-minilm-l3"], "demo", out, SMALL, seed=1)
 
 
 def test_lexical_rankers_and_twins_are_refused(tmp_path):

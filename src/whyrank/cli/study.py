@@ -142,14 +142,13 @@ def run_term_frequency(
     if len(set(folders.values())) < len(rankers):
         raise UserError("two rankers of one name", todo="give each ranker once")
     inputs: dict[str, Any] = {
-        "rankers": [one.fingerprint() for one in opened.values()], "collection": documents.fingerprint(),
-        "sizes": vars(sizes), "term": term, "seed": seed,
+        "collection": documents.fingerprint(), "sizes": vars(sizes), "term": term, "seed": seed,
     }  # fmt: skip
     folder = RunFolder.claim(out, "study term-frequency", inputs)
     folder.begin()
     for i, (name, model) in enumerate(opened.items(), start=1):
         say(f"\n[{i}/{len(opened)}] {name}: {model.source}; {model.encoder}")
-        _study_one(model, documents, folders[name], sizes, term, hide, seed)
+        _study_one(name, model, documents, folders[name], sizes, term, hide, seed)
     told = {name: json.loads((place / RESULT).read_text(encoding="utf-8")) for name, place in folders.items()}
     manifest = folder.record(rankers=list(opened))
     pages = {name: Path(safe_name(name)) / "report.html" for name in opened}
@@ -159,15 +158,26 @@ def run_term_frequency(
 
 
 def _study_one(
-    model: NeuralRanker, documents: Collection, out: Path, sizes: Sizes, term: str, hide: bool, seed: int
+    name: str,
+    model: NeuralRanker,
+    documents: Collection,
+    out: Path,
+    sizes: Sizes,
+    term: str,
+    hide: bool,
+    seed: int,
 ) -> None:
-    """One ranker's page."""
+    """One ranker's page; drawn again, if it is done, as it is asked for now."""
+    import json
+
     from whyrank import __version__
+    from whyrank.interventions.api import neural
     from whyrank.rankers.shards import forget_shards
     from whyrank.reports.manifest import RunFolder
-    from whyrank.reports.term_frequency import write_ranker
+    from whyrank.reports.term_frequency import RESULT, write_ranker
     from whyrank.store.stages import Stages
     from whyrank.studies.term_frequency.analysis import RankerStudy
+    from whyrank.studies.term_frequency.counting import PAPERS_SLOTS
     from whyrank.studies.term_frequency.pages import label
 
     mine = sizes.affordable(model.encoder)
@@ -176,8 +186,10 @@ def _study_one(
         "sizes": vars(mine), "term": term, "seed": seed,
     }  # fmt: skip
     folder = RunFolder.claim(out, "study term-frequency, one ranker", inputs)
-    if folder.manifest():
+    done = folder.manifest()
+    if done:
         say("done before")
+        write_ranker(json.loads((out / RESULT).read_text(encoding="utf-8")), out, done, hide=hide)
         return
     folder.begin()
     kept = out / f".stages-{folder.key}"
@@ -185,7 +197,8 @@ def _study_one(
     def watch(name: str, count: int) -> AbstractContextManager[Progress]:
         return progress_bar(name, count, "pairs")
 
-    study = RankerStudy(model, documents, mine, Stages(kept), watch, term, seed)
+    wide = neural(name, sizes.max_length + 2 * PAPERS_SLOTS)
+    study = RankerStudy(model, documents, mine, Stages(kept), watch, wide, out, term, seed)
     manifest = folder.record(pairs=mine.pairs)
     write_ranker({**study.result(), "ranker": label(model)}, out, manifest, hide=hide)
     folder.save(manifest)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyrank.axioms.audit import audit_pairs
@@ -12,206 +13,239 @@ from whyrank.axioms.pair import MinimalPair
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Retrieved, Run
 from whyrank.encoders.site import Site, SiteSet
+from whyrank.evaluation.bootstrap import clustered_intervals
 from whyrank.interventions.effects import Effects
+from whyrank.interventions.intervention import Intervention
 from whyrank.interventions.plan import SitePlan
-from whyrank.interventions.statistics import compare_maps
+from whyrank.interventions.statistics import clusters, compare_maps, interval_json
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.ranker import Watch
 from whyrank.store.stages import Stages
-from whyrank.studies.term_frequency.attention import attention_quantities
-from whyrank.studies.term_frequency.contrasts import paired_difference, violating_against_adhering
+from whyrank.studies.term_frequency.attention import PATTERN, attention_quantities, example_pattern
+from whyrank.studies.term_frequency.contrasts import against, paired_difference, violating_against_adhering
+from whyrank.studies.term_frequency.counting import Counting
+from whyrank.studies.term_frequency.depth import over_depth
 from whyrank.studies.term_frequency.documents import own_top
 from whyrank.studies.term_frequency.estimators import side_by_side
-from whyrank.studies.term_frequency.flow import information_flow, links
+from whyrank.studies.term_frequency.flow import FinalStates, final_states, information_flow, links, pick_up
 from whyrank.studies.term_frequency.leading import leading_heads
-from whyrank.studies.term_frequency.over_k import effects_over_k, violations_over_k
-from whyrank.studies.term_frequency.sets import PairSets, many_replacements
+from whyrank.studies.term_frequency.pages import reads
+from whyrank.studies.term_frequency.sets import PairSets, strongest_terms
 from whyrank.studies.term_frequency.sizes import Sizes
+from whyrank.studies.term_frequency.together import together
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Slots that the papers fill.
-PAPERS_SLOTS = 50
 FILLERS = ("mask", "random")
+#: Variants that are compared with another on the same documents.
+NULLS = {"null": "append", "minimal context": "append", "null, prepend": "prepend",
+         "minimal context, prepend": "prepend"}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class RankerStudy:
-    """One ranker, opened part by part; every sweep is kept in shards, every other part in a stage."""
+    """One ranker, opened part by part; every sweep is kept in shards, every other part in a stage, so that a kill
+    costs little. The rows of every sweep go to `folder`, if there is one, as effects-NAME.parquet.
+
+    `wide` is the same ranker reading more tokens: the papers' 50 slots need room beside the text.
+    """
 
     ranker: NeuralRanker
     collection: Collection
     sizes: Sizes
     stages: Stages
     watch: Watch
+    wide: NeuralRanker
+    folder: Path | None = None
     term: str = "effect"
     seed: int = 0
     _frames: dict[str, Any] = field(default_factory=dict)
 
     def result(self) -> dict[str, Any]:
         """What term_frequency.json says of this ranker."""
-        encoder = self.ranker.encoder
+        encoder, top = self.ranker.encoder, self._top
         told: dict[str, Any] = {
             "ranker": self.ranker.name, "kind": self.ranker.kind, "source": str(self.ranker.source),
             "layers": encoder.layers, "heads_a_layer": encoder.heads, "term": self.term, "sizes": vars(self.sizes),
-            "documents": self.top[1], "queries": len(self.top[0]),
+            "documents": top["origin"], "queries": len(top["run"]), "max_length": self.ranker.max_length,
+            "cut": top["cut"], "reads": reads(self.ranker),
         }  # fmt: skip
-        told["sets"] = {name: self.summary(name, pairs) for name, pairs in self.injections().items() if pairs}
+        injections = self.injections()
+        told["sets"] = {name: self.summary(name, pairs) for name, pairs in injections.items() if pairs}
+        told["against_append"] = {
+            name: against(self.rows(of, injections[of]), self.rows(name, injections[name]))
+            for name, of in NULLS.items()
+            if injections[name]
+        }
         told["heads"] = told["sets"]["append"]["sites"]
         told["leading"] = self.leading
-        told["blocks"] = self.blocks()
+        told["depth"] = over_depth(self._append_rows, told["heads"], encoder.layers, seed=self.seed)
+        told["blocks"] = Effects(self._blocks, by="category").summary(seed=self.seed)["sites"]
         told |= self.one_by_one()
-        told |= self.over_k()
+        told |= Counting(self).result()
         told["flow"] = self.flow()
         told["links"] = links(told["flow"])
         told["questions"] = self.questions()
         return told
 
     @cached_property
-    def top(self) -> tuple[Run, str]:
-        """The ranker's own top documents, and what they were chosen from."""
-
+    def _top(self) -> dict[str, Any]:
         def make() -> Any:
-            with self.watch("own top 100", self.sizes.queries) as tell:
-                run, origin = own_top(
-                    self.ranker, self.collection, self.sizes.queries, seed=self.seed,
-                    shards=self.stages.shards("top"),
-                )  # fmt: skip
-                tell(self.sizes.queries)
-            return {
-                "origin": origin,
-                "run": {qid: [[r.docno, r.score] for r in rows] for qid, rows in run.items()},
-            }
+            found = own_top(
+                self.ranker, self.collection, self.sizes.queries, pool=self.sizes.pool, seed=self.seed,
+                shards=self.stages.shards("top"), watch=self.watch,
+            )  # fmt: skip
+            run = {qid: [[row.docno, row.score] for row in rows] for qid, rows in found.run.items()}
+            return {"origin": found.origin, "cut": found.cut, "run": run}
 
-        told = self.stages.get("top", make)
-        run = {
-            qid: [Retrieved(qid, docno, i, score, self.ranker.name) for i, (docno, score) in enumerate(rows, 1)]
-            for qid, rows in told["run"].items()
-        }
-        return run, str(told["origin"])
+        return self.stages.get("top", make)
 
     @cached_property
     def sets(self) -> PairSets:
-        return PairSets(self.ranker, self.collection, self.top[0], self.sizes, self.term, self.seed)
+        run: Run = {
+            qid: [Retrieved(qid, docno, i, score, self.ranker.name) for i, (docno, score) in enumerate(rows, 1)]
+            for qid, rows in self._top["run"].items()
+        }
+        sets = PairSets(self.ranker, self.collection, run, self.sizes, self.term, self.seed)
+        return replace(sets, strongest=self._strongest(sets)) if self.term == "effect" else sets
+
+    def _strongest(self, sets: PairSets) -> dict[str, str]:
+        def make() -> dict[str, str]:
+            with self.watch("strongest terms", len(sets.run)) as tell:
+                return strongest_terms(self.ranker, sets.pool, self.sizes.ask, self.seed, tell)
+
+        return self.stages.get("terms", make)
 
     @cached_property
     def append(self) -> list[MinimalPair]:
-        return self.sets.injected("append")
+        return self.sets.injected("append", self.sizes.pairs)
 
     @cached_property
     def prepend(self) -> list[MinimalPair]:
-        return self.sets.injected("prepend")
+        return self.sets.injected("prepend", self.sizes.pairs)
 
     def injections(self) -> dict[str, list[MinimalPair]]:
         """The sets whose heads are mapped."""
-        replaced = self.sets.replaced()
+        replaced, many = self.sets.replaced()
         return {
             "append": self.append, "prepend": self.prepend, "middle": self.sets.injected("middle"),
-            "replace": replaced, "replace, 5 or more": many_replacements(replaced), "null": self.sets.null(),
-            "minimal context": self.sets.minimal(),
+            "replace": replaced, "replace, 5 or more": many,
+            "null": self.sets.null(self.append), "null, prepend": self.sets.null(self.prepend),
+            "minimal context": self.sets.minimal(self.append),
+            "minimal context, prepend": self.sets.minimal(self.prepend),
         }  # fmt: skip
 
-    def rows(self, name: str, pairs: Sequence[MinimalPair], plan: SitePlan | None = None) -> pd.DataFrame:
-        """The rows of a sweep, all heads unless a plan says otherwise; made once."""
+    def rows(
+        self,
+        name: str,
+        pairs: Sequence[MinimalPair],
+        plan: SitePlan | None = None,
+        how: Intervention | None = None,
+        ranker: NeuralRanker | None = None,
+    ) -> pd.DataFrame:
+        """The rows of a sweep, activation patching of all heads unless told otherwise; made once."""
         if name not in self._frames:
-            plan = plan or SitePlan.parse("heads", self.ranker.encoder)
+            ranker = ranker or self.ranker
+            plan = plan or SitePlan.parse("heads", ranker.encoder)
+            slug = name.replace(",", "").replace(" ", "-")
             with self.watch(name, len(pairs)) as tell:
-                shards = self.stages.shards(name.replace(" ", "-"))
-                self._frames[name] = sweep(self.ranker, pairs, plan, shards=shards, progress=tell).frame
+                effects = sweep(ranker, pairs, plan, how, shards=self.stages.shards(slug), progress=tell)
+            if self.folder is not None:
+                effects.write(self.folder / f"effects-{slug}.parquet")
+            self._frames[name] = effects.frame
         return self._frames[name]
 
     def summary(self, name: str, pairs: Sequence[MinimalPair]) -> dict[str, Any]:
-        """Shares of all heads, apart by rank band and by term present, and what adhering pairs alone would say."""
-        told = Effects(self.rows(name, pairs)).summary(seed=self.seed)
-        return {key: told[key] for key in ("pairs", "queries", "gap", "keep", "sites", "splits")}
+        """Shares of all heads, apart by rank band and by term present, and what adhering pairs alone would say.
+        The set is `sure` where its pairs differ in score: shares of a gap that may be 0 mean nothing."""
+        frame = self.rows(name, pairs)
+        told = Effects(frame).summary(seed=self.seed)
+        one = frame.drop_duplicates("pair")
+        gaps = (one["perturbed"] - one["base"]).to_numpy(dtype=float)
+        (ends,) = clustered_intervals(gaps[:, None], clusters(one).tolist(), seed=self.seed)
+        kept = {key: told[key] for key in ("pairs", "queries", "gap", "keep", "sites", "splits")}
+        return {**kept, "gap_interval": interval_json(ends), "sure": bool(ends.low > 0 or ends.high < 0)}
+
+    @property
+    def _append_rows(self) -> pd.DataFrame:
+        return self.rows("append", self.append)
 
     @cached_property
     def leading(self) -> list[str]:
-        return leading_heads(Effects(self.rows("append", self.append)).summary(seed=self.seed)["sites"])
+        return leading_heads(Effects(self._append_rows).summary(seed=self.seed)["sites"])
 
-    def blocks(self) -> list[dict[str, Any]]:
+    @cached_property
+    def _blocks(self) -> pd.DataFrame:
         plan = SitePlan.parse("blocks", self.ranker.encoder, "category")
-        frame = self.rows("blocks", self.append[: self.sizes.blocks], plan)
-        return Effects(frame, by="category").summary(seed=self.seed)["sites"]
+        return self.rows("blocks", self.append[: self.sizes.blocks], plan)
 
     def one_by_one(self) -> dict[str, Any]:
         """The leading heads by category, all together at the injected term, what they look at, and estimators."""
-        heads = [SiteSet((Site.parse(head),)) for head in self.leading]
-        plan = SitePlan(tuple(heads), "category")
+        plan = SitePlan(tuple(SiteSet((Site.parse(head),)) for head in self.leading), "category")
         by_category = self.rows("leading by category", self.append, plan)
         prepended = self.rows("leading by category, prepend", self.prepend, plan)
-        together = SiteSet(tuple(Site("z", one.sites[0].layer, one.sites[0].head, "inj") for one in heads))
-        joint = self.rows("leading together", self.append, SitePlan((together,)))
-        with self.watch("what leading heads look at", len(self.append)) as tell:
-            attention = self.stages.get(
-                "attention", lambda: attention_quantities(self.ranker, self.append, self.leading, tell)
-            )
+        pattern = self.looks("patterns", self.append, PATTERN)
         return {
             "by_category": Effects(by_category, by="category").summary(seed=self.seed)["sites"],
-            "together": Effects(joint).summary(seed=self.seed),
-            "append_less_prepend": paired_difference(by_category, prepended),
-            "attention": attention,
-            "estimators": side_by_side(self.rows("append", self.append), seed=self.seed),
-        }
+            "together": together(self._append_rows, self.append, self.rows, self.seed),
+            "append_less_prepend": paired_difference(self._append_rows, self.rows("prepend", self.prepend)),
+            "append_less_prepend_by_category": paired_difference(by_category, prepended),
+            "attention": self.looks("attention", self.append),
+            "patterns": [{key: row[key] for key in ("head", "from", "to", "mean", "low", "high", "n")}
+                         for row in pattern],
+            "example": self.stages.get("example", self._example),
+            "estimators": side_by_side(self._append_rows, seed=self.seed),
+        }  # fmt: skip
 
-    def over_k(self) -> dict[str, Any]:
-        """TFC2: effects of the leading heads, violations and attention over k; fillers just enough, and the
-        papers'."""
-        plan = SitePlan(tuple(SiteSet((Site.parse(head),)) for head in self.leading))
-        told: dict[str, Any] = {}
-        variants = {"cumulative": ("cumulative", None), "marginal": ("marginal", None),
-                    "cumulative, 50 slots": ("cumulative", PAPERS_SLOTS)}  # fmt: skip
-        for name, (variant, slots) in variants.items():
-            pairs = self.sets.counted(variant, slots)
-            if pairs:
-                frame = self.rows(f"TFC2 {name}", pairs, plan)
-                adherent = frame[frame["perturbed"] > frame["base"]]
-                told[name] = {
-                    "effects": effects_over_k(frame, seed=self.seed),
-                    "effects_of_adherent": effects_over_k(adherent, seed=self.seed) if len(adherent) else {},
-                    "violations": violations_over_k(frame, seed=self.seed),
-                }
-        pairs = self.sets.counted("cumulative")
-        with self.watch("what leading heads look at over k", len(pairs)) as tell:
-            looks = self.stages.get(
-                "attention-over-k", lambda: attention_quantities(self.ranker, pairs, self.leading, tell)
-            )
-        return {"tfc2": told, "attention_over_k": looks}
+    def looks(self, name: str, pairs: Sequence[MinimalPair], quantities: Any = None) -> list[dict[str, Any]]:
+        """What the leading heads look at."""
+
+        def make() -> list[dict[str, Any]]:
+            more = {} if quantities is None else {"quantities": quantities}
+            with self.watch(f"what leading heads look at ({name})", len(pairs)) as tell:
+                return attention_quantities(self.ranker, pairs, self.leading, tell, **more)
+
+        return self.stages.get(name, make)
+
+    def _example(self) -> dict[str, Any] | None:
+        """A pair whose document holds the term already, if there is one."""
+        holding = [pair for pair in self.append if pair.tf]
+        pair = next(iter(holding or self.append), None)
+        return None if pair is None else example_pattern(self.ranker, pair, self.leading[0])
 
     def flow(self) -> list[dict[str, Any]]:
-        some = self.append[: self.sizes.flow]
-        with self.watch("information flow", self.ranker.encoder.layers) as tell:
-            return self.stages.get(
-                "flow",
-                lambda: information_flow(
-                    self.ranker, some, shards=self.stages.shards("flow"), progress=tell, seed=self.seed
-                ),
-            )
+        encoder, some = self.ranker.encoder, self.append[: self.sizes.flow]
+        final = self.rows("final states", self.append[: self.sizes.blocks], final_states(encoder), FinalStates())
+
+        def moves(layer: int) -> pd.DataFrame:
+            plan, path = pick_up(layer, encoder.heads)
+            return self.rows(f"flow from layer {layer}", some, plan, path)
+
+        return information_flow(self._blocks, final, moves, encoder.layers, self.seed)
 
     def questions(self) -> dict[str, Any]:
         """The paper's open questions."""
-        append = self.rows("append", self.append)
         own = self.sets.injected("append", term="document")
         told: dict[str, Any] = {
-            "violating_against_adhering": violating_against_adhering(append, seed=self.seed),
-            "document_terms": self._against(append, "append, document's own term", own),
+            "violating_against_adhering": violating_against_adhering(self._append_rows, seed=self.seed),
+            "document_terms": self._alike("append, document's own term", own),
             "fillers": {
-                name: self._against(append, f"append, {name} fillers", self.sets.injected("append", filler=name))
+                name: self._alike(f"append, {name} fillers", self.sets.injected("append", filler=name))
                 for name in FILLERS
             },
-            "restored": self._against(append, "restored sentences", self.sets.restored()),
+            "restored": self._alike("restored sentences", self.sets.restored()),
             "audit": self.stages.get("audit", self._audit),
         }
         return told
 
-    def _against(self, append: pd.DataFrame, name: str, pairs: Sequence[MinimalPair]) -> dict[str, Any] | None:
+    def _alike(self, name: str, pairs: Sequence[MinimalPair]) -> dict[str, Any] | None:
         """How alike the heads' map on other pairs is to the map of append."""
         if not pairs:
             return None
         frame = self.rows(name, pairs)
-        correlation, _ = compare_maps(append, frame, seed=self.seed)
+        correlation, _ = compare_maps(self._append_rows, frame, seed=self.seed)
         summary = Effects(frame).summary(seed=self.seed)
         return {
             "pairs": len(pairs), "gap": summary["gap"], "adherent": summary["keep"]["adherent"],

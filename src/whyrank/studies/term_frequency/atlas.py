@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from whyrank.interventions.statistics import finite, pearson
+from whyrank.evaluation.bootstrap import middle
+from whyrank.interventions.statistics import finite, interval_json, pearson
+from whyrank.studies.term_frequency.depth import relative_depth
 
-#: Heads that count as carrying, and the parts of the depth that maps are compared by.
-CARRYING, DEPTHS = 5, 6
+#: Heads that are named.
+CARRYING = 5
 
 
 def atlas(rankers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """From each ranker's results: its carrying heads with their relative depth, the profile of its effects over
     depth, and for each two rankers how alike these profiles are; whole maps only where both have the same
     shape."""
-    pages = {name: _page(told) for name, told in rankers.items()}
-    names = list(pages)
+    names = list(rankers)
     return {
-        "rankers": [{"ranker": name, **pages[name]} for name in names],
+        "rankers": [{"ranker": name, **_page(rankers[name])} for name in names],
         "alike": [
-            {"of": one, "with": other, **_alike(pages[one], pages[other])}
+            {"of": one, "with": other, **_alike(rankers[one], rankers[other])}
             for i, one in enumerate(names)
             for other in names[i + 1 :]
         ],
@@ -30,43 +31,35 @@ def atlas(rankers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
 def _page(told: dict[str, Any]) -> dict[str, Any]:
     layers, heads = told["layers"], [site for site in told["heads"] if site["share"] is not None]
     largest = sorted(heads, key=lambda site: -abs(site["share"]))[:CARRYING]
-    total = sum(abs(site["share"]) for site in heads)
     return {
         "layers": layers,
+        "pairs": max((site["n"] for site in heads), default=0),
         "carrying": [
             {"head": f"{site['layer']}.{site['head']}", "share": site["share"], **site["share_interval"],
              "depth": relative_depth(site["layer"], layers), "p_holm": site["p_holm"]}
             for site in largest
         ],
-        "profile": depth_profile(heads, layers),
-        "mean_depth": finite(
-            sum(abs(s["share"]) * relative_depth(s["layer"], layers) for s in heads) / total if total else 0.0
-        ),
-        "map": {f"{site['layer']}.{site['head']}": site["share"] for site in heads},
+        "significant": told["depth"]["significant"],
+        "profile": told["depth"]["profile"],
+        "depth": told["depth"]["mean"],
     }  # fmt: skip
 
 
-def relative_depth(layer: int, layers: int) -> float:
-    """0 for the first layer, 1 for the last."""
-    return layer / (layers - 1) if layers > 1 else 0.0
-
-
-def depth_profile(heads: Sequence[dict[str, Any]], layers: int, steps: int = DEPTHS) -> list[float]:
-    """The part of all |shares| in each step of the depth: rankers of other sizes can be compared by it."""
-    profile = [0.0] * steps
-    for site in heads:
-        place = min(steps - 1, int(relative_depth(site["layer"], layers) * steps))
-        profile[place] += abs(site["share"])
-    total = sum(profile)
-    return [value / total if total else 0.0 for value in profile]
-
-
 def _alike(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    shared = [head for head in one["map"] if head in other["map"]]
-    same_shape = one["layers"] == other["layers"] and set(one["map"]) == set(other["map"])
-    return {
-        "profile": finite(pearson(one["profile"], other["profile"])),
-        "map": finite(pearson([one["map"][h] for h in shared], [other["map"][h] for h in shared]))
-        if same_shape
-        else None,
-    }
+    """r of the profiles over depth, with an interval (the draws of both are independent), and of the maps."""
+    import numpy as np
+
+    profiles = [[part["value"] for part in told["depth"]["profile"]] for told in (one, other)]
+    told: dict[str, Any] = {"profile": None, "profile_low": None, "profile_high": None, "map": None}
+    if all(profiles):
+        pairs = zip(one["depth"]["draws"], other["depth"]["draws"], strict=False)
+        ends = interval_json(middle(np.array([pearson(a, b) for a, b in pairs])))
+        told |= {"profile": finite(pearson(*profiles)), "profile_low": ends["low"], "profile_high": ends["high"]}
+    maps = [_map(told_of) for told_of in (one, other)]
+    if one["layers"] == other["layers"] and maps[0].keys() == maps[1].keys():
+        told["map"] = finite(pearson(list(maps[0].values()), [maps[1][head] for head in maps[0]]))
+    return told
+
+
+def _map(told: dict[str, Any]) -> dict[tuple[int, int], float]:
+    return {(site["layer"], site["head"]): site["share"] for site in told["heads"] if site["share"] is not None}

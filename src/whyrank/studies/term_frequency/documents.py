@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import NamedTuple
 
 from whyrank.collections.bm25 import first_stage
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Retrieved, Run
 from whyrank.rankers.cross_encoder import CrossEncoder
 from whyrank.rankers.neural import NeuralRanker
-from whyrank.rankers.ranker import Progress
+from whyrank.rankers.ranker import Progress, Watch
 from whyrank.rankers.rerank import rerank
+from whyrank.rankers.shards import score_in_shards
 
 TOP = 100
+#: Where documents come from: the whole collection, or what BM25 finds for the queries, which is quicker.
+POOLS = ("all", "candidates")
+
+
+class OwnTop(NamedTuple):
+    """The ranking, what it was chosen from, and which share of the pairs was cut to the length that is read."""
+
+    run: Run
+    origin: str
+    cut: float
 
 
 def own_top(
@@ -21,22 +33,51 @@ def own_top(
     collection: Collection,
     queries: int,
     *,
+    pool: str = "all",
     k: int = TOP,
     seed: int = 0,
     shards: Path | None = None,
-    progress: Progress | None = None,
-) -> tuple[Run, str]:
-    """The best k documents of so many queries by the ranker itself, and what they were chosen from: the whole
-    collection where texts are encoded apart; BM25's top k for a cross-encoder, which reads every pair anew."""
+    watch: Watch,
+) -> OwnTop:
+    """The best k documents of so many queries by the ranker itself. A cross-encoder, which reads every pair anew,
+    chooses from BM25's top k of each query; where texts are encoded apart all documents of the pool are
+    ranked."""
     qids = sorted(collection.queries)
     qids = random.Random(f"{seed} queries").sample(qids, min(queries, len(qids)))
     if isinstance(ranker, CrossEncoder):
-        stage, origin = first_stage(collection, k), f"BM25's top {k}"
+        stage = first_stage(collection, k)
         first = {qid: stage[qid] for qid in qids if stage[qid]}
+        with watch("own top 100", sum(map(len, first.values()))) as tell:
+            found = rerank(ranker, collection, first, k=k, shards=shards, progress=tell)
+        return OwnTop(found.run, f"BM25's top {k}", found.cut / found.pairs)
+    if pool == "candidates":
+        stage = first_stage(collection, k)
+        docnos = sorted({row.docno for qid in qids for row in stage.get(qid, [])})
+        origin = f"the {len(docnos)} documents that BM25 finds for these queries"
     else:
         docnos = [docno for docno, _ in collection.documents()]
-        first = {qid: [Retrieved(qid, docno, i + 1, 0.0, "all") for i, docno in enumerate(docnos)] for qid in qids}
         origin = f"all {len(docnos)} documents"
-    deepest = max(map(len, first.values()))
-    found = rerank(ranker, collection, first, k=deepest, shards=shards, progress=progress).run
-    return {qid: rows[:k] for qid, rows in found.items()}, origin
+    with watch("own top 100", len(docnos) * len(qids)) as tell:
+        run, cut = _best_of(ranker, collection, qids, docnos, k, shards, tell)
+    return OwnTop(run, origin, cut)
+
+
+def _best_of(
+    ranker: NeuralRanker,
+    collection: Collection,
+    qids: list[str],
+    docnos: list[str],
+    k: int,
+    shards: Path | None,
+    progress: Progress,
+) -> tuple[Run, float]:
+    """Document by document, each against all queries: no document is encoded twice, however many there are."""
+    texts = collection.texts(docnos)
+    pairs = [(collection.queries[qid], texts[docno]) for docno in docnos for qid in qids]
+    scores = score_in_shards(ranker, pairs, shards, progress)
+    table = scores.values.reshape(len(docnos), len(qids))
+    run = {}
+    for column, qid in enumerate(qids):
+        best = sorted(zip(docnos, table[:, column].tolist(), strict=True), key=lambda one: -one[1])[:k]
+        run[qid] = [Retrieved(qid, docno, i, score, ranker.name) for i, (docno, score) in enumerate(best, start=1)]
+    return run, scores.cut / len(pairs)

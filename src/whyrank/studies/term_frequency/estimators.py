@@ -4,7 +4,9 @@
     thresholded mean         mean of (patched - base) / (pert - base) over pairs with |pert - base| >= t
     mean of ratios (papers)  the same over all pairs with any gap: explodes where gaps are small
 
-Each with a bootstrap interval over queries. A head survives an estimator when its interval there leaves out 0.
+Each with a bootstrap interval over queries. A head survives an estimator when its value is farther from 0 than
+chance takes the farthest of all heads in 95% of the draws (max-t: |value| > c s, with s a head's deviation over
+the draws and c the 95th percentile of max over heads of |draw - value| / s).
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from whyrank.evaluation.bootstrap import DRAWS, Interval, cluster_sums, cluster_weights, middle
-from whyrank.interventions.statistics import SMALL_GAP, clusters, finite
+from whyrank.evaluation.bootstrap import DRAWS, cluster_sums, cluster_weights, middle
+from whyrank.interventions.statistics import SMALL_GAP, clusters, finite, interval_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,14 +67,24 @@ def _estimates(above: np.ndarray, below: np.ndarray, weights: np.ndarray | None)
 
     with np.errstate(divide="ignore", invalid="ignore"):
         values = above.sum(axis=0) / below.sum(axis=0)
-        drawn = None if weights is None else (weights @ above) / (weights @ below)
-    told = []
-    for i, value in enumerate(values):
-        low, high = Interval(math.nan, math.nan) if drawn is None else middle(drawn[:, i])
-        told.append(
-            {
-                "value": finite(float(value)), "low": finite(low), "high": finite(high),
-                "survives": bool(low > 0 or high < 0),
-            }
-        )  # fmt: skip
-    return told
+        drawn = np.full((0, len(values)), math.nan) if weights is None else (weights @ above) / (weights @ below)
+    survives = _survivors(values, drawn)
+    return [
+        {
+            "value": finite(float(value)), **interval_json(middle(drawn[:, i])), "survives": bool(survives[i]),
+        }
+        for i, value in enumerate(values)
+    ]  # fmt: skip
+
+
+def _survivors(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """Which of the values [sites] are not 0, the chance of a single false one among all of them being 5%."""
+    import numpy as np
+
+    drawn = drawn[np.isfinite(drawn).all(axis=1)]
+    if len(drawn) < 2:
+        return np.zeros(len(values), dtype=bool)
+    spread = drawn.std(axis=0, ddof=1)
+    varies = spread > 0
+    farthest = (np.abs(drawn - values)[:, varies] / spread[varies]).max(axis=1, initial=0.0)
+    return np.where(varies, np.abs(values) > np.quantile(farthest, 0.95) * spread, values != 0)

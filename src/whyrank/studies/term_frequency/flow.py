@@ -1,29 +1,31 @@
 """Information flow: where the signal of an injected term stands, layer by layer, and where it goes.
 
 `stands(l, c)` is the share of the gap that the residual stream at layer l carries in the tokens of category c:
-activation patching of `L.resid@c`. `moves(l, c)` is what the heads of layer l pick up from those tokens: path
-patching from `L.resid@c` to the queries, keys and values of all heads of the layer. `lands(l, c)` is what
-attention writes into the tokens of category c there: activation patching of `L.attn@c`. A link from a to b in the
-figure has the width moves(l, a) x lands(l, b) / sum over c of lands(l, c): what is picked up is measured, and
-where it lands is measured, but not which part of it lands where.
+activation patching of `L.resid@c`; for the last states, which the read-out reads, those of category c alone, at l
+= the number of layers. `moves(l, c)` is what the heads of layer l pick up from those tokens: path patching from
+`L.resid@c` to the queries, keys and values of all heads of the layer. `lands(l, c)` is what attention writes into
+the tokens of category c there: activation patching of `L.attn@c`. A link from a to b in the figure has the width
+moves(l, a) x lands(l, b) / sum over c of lands(l, c): what is picked up is measured, and where it lands is
+measured, but not which part of it lands where.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from whyrank.axioms.pair import MinimalPair
-from whyrank.encoders.site import Site, SiteSet
-from whyrank.interventions.activation import Activation
+import torch
+from torch import Tensor
+
+from whyrank.encoders.encoder import Encoder
+from whyrank.encoders.site import BLOCK_PARTS, Site, SiteSet
 from whyrank.interventions.intervention import Intervention
+from whyrank.interventions.opened import OpenedPair
 from whyrank.interventions.path import PathPatching
 from whyrank.interventions.plan import SitePlan
 from whyrank.interventions.statistics import summarise_sites
-from whyrank.interventions.sweep import sweep
-from whyrank.rankers.neural import NeuralRanker
-from whyrank.rankers.ranker import Progress
+from whyrank.rankers.neural import no_gradients
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,33 +35,65 @@ STATIONS = ("inj", "qterm+", "qterm-", "cls", "other", "sep", "query", "filler")
 PARTS = ("q", "k", "v")
 
 
+@dataclass(frozen=True)
+class FinalStates(Intervention):
+    """The last states of some tokens put into the baseline run: what the read-out reads there, and nothing that
+    heads of the last layer would pick up on the way. The patches' categories say which tokens."""
+
+    direction: str = "denoise"
+    method = "activation"
+
+    def told(self) -> list[object]:
+        return ["final states", self.direction]
+
+    def scores(self, opened: OpenedPair, patches: Sequence[SiteSet]) -> Tensor:
+        target, source = opened.runs(self.direction)
+        rows = opened.ranker.rows
+        masks = [opened.categories[str(patch.sites[0].at)] for patch in patches]
+        chosen = torch.stack(masks if rows is None else [mask[list(rows)] for mask in masks])
+        with no_gradients():
+            states = torch.where(chosen[:, :, None], source.resid[-1], target.resid[-1])
+            last = opened.ranker.encoder.anatomy.final_norm(states)
+            return opened.read_out(last, target.inputs.repeated(len(patches))).cpu()
+
+
+def final_states(encoder: Encoder) -> SitePlan:
+    """All that goes into the last layer's sum, by category: the last states."""
+    last = encoder.layers - 1
+    return SitePlan((SiteSet(tuple(Site(part, last) for part in BLOCK_PARTS)),), "category")
+
+
+def pick_up(layer: int, heads: int) -> tuple[SitePlan, PathPatching]:
+    """From the stream at a layer, by category, to all heads of that layer."""
+    receivers = SiteSet(tuple(Site(part, layer, head) for head in range(heads) for part in PARTS))
+    return SitePlan((SiteSet((Site("resid", layer),)),), "category"), PathPatching(receivers)
+
+
 def information_flow(
-    ranker: NeuralRanker,
-    pairs: Sequence[MinimalPair],
-    *,
-    shards: Path | None = None,
-    progress: Progress | None = None,
-    seed: int = 0,
+    blocks: pd.DataFrame, final: pd.DataFrame, moves: Callable[[int], pd.DataFrame], layers: int, seed: int = 0
 ) -> list[dict[str, Any]]:
-    """A row for each layer and category: stands, moves and lands, each a share with its interval and n."""
-    encoder, found = ranker.encoder, []
-    for layer in range(encoder.layers):
-        heads = SiteSet(tuple(Site(p, layer, head) for head in range(encoder.heads) for p in PARTS))
-        plans: dict[str, tuple[Intervention, Site]] = {
-            "stands": (Activation(), Site("resid", layer)),
-            "moves": (PathPatching(heads), Site("resid", layer)),
-            "lands": (Activation(), Site("attn", layer)),
+    """A row for each layer and category: stands, moves and lands, each a share with its interval and n.
+
+    `blocks` are the rows of blocks by category, `final` of the last states, `moves(layer)` of what is picked up.
+    """
+    found = []
+    for layer in range(layers):
+        mine = blocks[blocks["layer"] == layer]
+        frames = {
+            "stands": mine[mine["site"].str.contains(".resid", regex=False)],
+            "moves": moves(layer),
+            "lands": mine[mine["site"].str.contains(".attn", regex=False)],
         }
-        told: dict[str, dict[str, Any]] = {}
-        for name, (how, site) in plans.items():
-            folder = None if shards is None else shards / f"{layer}-{name}"
-            frame = sweep(ranker, pairs, SitePlan((SiteSet((site,)),), "category"), how, shards=folder).frame
-            for category, summary in _by_category(frame, seed).items():
-                told.setdefault(category, {})[name] = summary
-        found += [{"layer": layer, "category": name, **told[name]} for name in STATIONS if name in told]
-        if progress:
-            progress(1)
-    return found
+        found += _rows(layer, frames, seed)
+    return [*found, *_rows(layers, {"stands": final}, seed)]
+
+
+def _rows(layer: int, frames: dict[str, pd.DataFrame], seed: int) -> list[dict[str, Any]]:
+    told: dict[str, dict[str, Any]] = {}
+    for name, frame in frames.items():
+        for category, summary in _by_category(frame, seed).items():
+            told.setdefault(category, {})[name] = summary
+    return [{"layer": layer, "category": name, **told[name]} for name in STATIONS if name in told]
 
 
 def links(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -80,10 +114,11 @@ def links(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _by_category(frame: pd.DataFrame, seed: int) -> dict[str, dict[str, Any]]:
-    return {
-        str(one.category): {"share": one.to_json()["share"], **one.to_json()["share_interval"], "n": one.n}
-        for one in summarise_sites(frame, seed=seed)
-    }
+    found = {}
+    for one in summarise_sites(frame, seed=seed):
+        told = one.to_json()
+        found[str(one.category)] = {"share": told["share"], **told["share_interval"], "n": one.n}
+    return found
 
 
 def _share(row: dict[str, Any], name: str) -> float:

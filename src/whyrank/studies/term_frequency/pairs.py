@@ -4,7 +4,7 @@ context."""
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from whyrank.axioms.pair import MinimalPair
@@ -32,29 +32,34 @@ def null_pairs(pairs: Sequence[MinimalPair], seed: int = 0) -> list[MinimalPair]
     return found
 
 
-def minimal_context(pairs: Sequence[MinimalPair], window: int = WINDOW) -> list[MinimalPair]:
-    """Only the change and so many words around it are kept; every other word of the document is a filler. What an
-    effect loses is content; what it keeps has to do with the place."""
-    return [_again(pair, _bare(pair.slotted, pair.filler, window), MINIMAL) for pair in pairs if pair.aligned]
+def minimal_context(
+    pairs: Sequence[MinimalPair], pieces: Callable[[str], int], window: int = WINDOW
+) -> list[MinimalPair]:
+    """Only the change and so many words around it are kept; every other word of the document becomes fillers, as
+    many as it has `pieces`, so that nothing moves. What an effect loses is content; what it keeps has to do with
+    the place."""
+    return [
+        _again(pair, _bare(pair.slotted, pair.filler, pieces, window), MINIMAL) for pair in pairs if pair.aligned
+    ]
 
 
-def _bare(slotted: Slotted, filler: str, window: int) -> Slotted:
+def _bare(slotted: Slotted, filler: str, pieces: Callable[[str], int], window: int) -> Slotted:
     last = len(slotted.segments) - 1
     kept = [
-        _filled(segment, filler, before=window if i else 0, after=window if i < last else 0)
+        _filled(segment, filler, pieces, before=window if i else 0, after=window if i < last else 0)
         for i, segment in enumerate(slotted.segments)
     ]
     return replace(slotted, segments=tuple(kept))
 
 
-def _filled(text: str, filler: str, *, before: int, after: int) -> str:
+def _filled(text: str, filler: str, pieces: Callable[[str], int], *, before: int, after: int) -> str:
     """All but the first `before` and the last `after` words of a segment as fillers; what is between words
     stays."""
     spans = word_spans(text)
     middle = spans[before : len(spans) - after]
     made, end = "", 0
     for _, start, stop in middle:
-        made += text[end:start] + filler
+        made += text[end:start] + " ".join([filler] * pieces(text[start:stop]))
         end = stop
     return made + text[end:]
 
