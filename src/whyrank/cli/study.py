@@ -197,7 +197,8 @@ def _study_one(
     def watch(name: str, count: int) -> AbstractContextManager[Progress]:
         return progress_bar(name, count, "pairs")
 
-    wide = neural(name, sizes.max_length + 2 * PAPERS_SLOTS)
+    more = PAPERS_SLOTS - (sizes.most_k + 1)  # a term of one piece then leaves the text as much room as without
+    wide = neural(name, sizes.max_length + more)
     study = RankerStudy(model, documents, mine, Stages(kept), watch, wide, out, term, seed)
     manifest = folder.record(pairs=mine.pairs)
     write_ranker({**study.result(), "ranker": label(model)}, out, manifest, hide=hide)
