@@ -10,6 +10,7 @@ from tokenizers import Encoding, Tokenizer
 from torch import Tensor
 
 from whyrank.encoders.inputs import Inputs
+from whyrank.errors import UserError
 from whyrank.rankers.ranker import Pair
 from whyrank.text.pieces import Pieces, Sequenced
 
@@ -25,7 +26,7 @@ class Chunks:
 
     `owner` [C] is the example of each chunk. The masks [C, S] say which tokens are the query's word pieces, the
     document's, the separators between the two (`middle`) and the last one (`final`); [CLS] is position 0. Padding
-    is none of these. `cut` counts the examples of which not all was read.
+    is none of these. `cut` counts the examples of which not all was read, or a passage not whole.
     """
 
     inputs: Inputs
@@ -45,18 +46,39 @@ class Chunks:
         """The tokens [C, S] that are not padding."""
         return self.inputs.attention_mask
 
+    @property
+    def counts(self) -> Tensor:
+        """How many chunks each example has [B]."""
+        return torch.bincount(self.owner, minlength=self.examples)
+
+    @property
+    def first(self) -> Tensor:
+        """The first chunk of each example [B]."""
+        return self.counts.cumsum(dim=0) - self.counts
+
+    def sum_over_chunks(self, values: Tensor) -> Tensor:
+        """[C, ...] -> [B, ...]: each example's sum over its chunks."""
+        return values.new_zeros(self.examples, *values.shape[1:]).index_add(0, self.owner, values)
+
     def mean_over_chunks(self, values: Tensor) -> Tensor:
         """[C, ...] -> [B, ...]: each example's mean over its chunks."""
-        total = values.new_zeros(self.examples, *values.shape[1:]).index_add_(0, self.owner, values)
-        counts = torch.bincount(self.owner, minlength=self.examples).to(values.dtype)
-        return total / counts.view(-1, *[1] * (values.ndim - 1))
+        counts = self.counts.to(values.dtype)
+        return self.sum_over_chunks(values) / counts.view(-1, *[1] * (values.ndim - 1))
+
+    def beside(self, values: Tensor) -> tuple[Tensor, Tensor]:
+        """[C, ...] -> [B, P, ...]: each example's chunks side by side, zeros after its last; and which of them
+        are there [B, P]."""
+        place = torch.arange(len(self), device=self.owner.device) - self.first[self.owner]
+        there = torch.arange(int(self.counts.max()), device=place.device) < self.counts[:, None]
+        padded = values.new_zeros(*there.shape, *values.shape[1:])
+        return padded.index_put((self.owner, place), values), there
 
 
 class Chunker:
     """Makes chunks, always the same of the same texts: tokens in order, at most `most` chunks a document.
 
-    With `words`, chunks are passages of so many words, each `stride` words after the one before; without, they are
-    as many tokens as fit, one after another.
+    With `words`, chunks are passages of so many words (between spaces), each `stride` words after the one before,
+    the last the first that reaches the end; without, they are as many tokens as fit, one after another.
     """
 
     def __init__(
@@ -65,6 +87,9 @@ class Chunker:
         self.pieces, self.max_length, self.most = pieces, min(max_length, pieces.max_length), most
         self.words, self.stride = words, stride or words
         self._query_room = int(self.max_length * QUERY_SHARE) - SPECIAL
+        if self._query_room < 1:
+            least = int((SPECIAL + 1) / QUERY_SHARE)
+            raise UserError(f"{self.max_length} tokens are too few to read", todo=f"max_length is {least} or more")
 
     def of(self, pairs: Sequence[Pair], device: torch.device | str = "cpu") -> Chunks:
         """The chunks of some (query, document) examples."""
@@ -75,20 +100,21 @@ class Chunker:
         return self._batch(encodings, owner, len(pairs), cut, device)
 
     def _chunks(self, query: str, text: str) -> tuple[list[Encoding], bool]:
-        asked = self._cut_query(query)
-        found, left = [], asked != query
-        for passage in self._passages(text):
-            first = self._tokenizer().encode(asked, passage)
-            more = [] if self.words else first.overflowing
-            left = left or bool(self.words and first.overflowing)
-            found += [first, *more]
+        asked, passages = self.cut_query(query), self._passages(text)
+        tokenizer = self._tokenizer()
+        each = [tokenizer.encode(asked, passage) for passage in passages[: self.most]]
+        left = asked != query or len(passages) > self.most
+        if self.words:
+            return each, left or any(one.overflowing for one in each)
+        found = [each[0], *each[0].overflowing]
         return found[: self.most], left or len(found) > self.most
 
     def _tokenizer(self) -> Tokenizer:
         self.pieces.tokenizer.enable_truncation(self.max_length, strategy="only_second")
         return self.pieces.tokenizer
 
-    def _cut_query(self, query: str) -> str:
+    def cut_query(self, query: str) -> str:
+        """The query, or as much of it as there is room for."""
         self.pieces.tokenizer.no_truncation()
         offsets = self.pieces.tokenizer.encode(query, add_special_tokens=False).offsets
         return query if len(offsets) <= self._query_room else query[: offsets[self._query_room - 1][1]]

@@ -12,9 +12,12 @@ from torch import Tensor, nn
 
 from whyrank.collections.collection import Collection
 from whyrank.learning.models.backbone import Backbone
+from whyrank.learning.models.checks import at_least, one_of
 from whyrank.learning.models.chunks import Chunker, Chunks
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.ranker import Pair
+
+RANK_LOSSES = ("sigmoid", "raw")
 
 
 class Output(NamedTuple):
@@ -51,6 +54,11 @@ class NetworkSettings:
     rank_loss: str = "raw"
     margin: float = 1.0
 
+    def __post_init__(self) -> None:
+        at_least("max_length", self.max_length, 1)
+        one_of("rank_loss", self.rank_loss, RANK_LOSSES)
+        at_least("margin", self.margin, 0)
+
 
 class Network(nn.Module, ABC):
     """A model that scores (query, document).
@@ -65,7 +73,11 @@ class Network(nn.Module, ABC):
     Settings: ClassVar[type[NetworkSettings]] = NetworkSettings
     settings: Any
     #: Estimators with an optimiser of their own, which only ever goes up their bounds; None where there are none.
-    critics: nn.Module | None = None
+    critics: nn.Module | None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.critics = None  # not on the class, where it would hide the module that a model registers
 
     @classmethod
     @abstractmethod

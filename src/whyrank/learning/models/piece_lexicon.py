@@ -1,0 +1,39 @@
+"""Word pieces as units, with a backbone's input embeddings as their vectors."""
+
+from __future__ import annotations
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from whyrank.collections.collection import Collection
+from whyrank.collections.idf import document_frequencies
+from whyrank.learning.models.lexicon import Lexicon, document_texts
+from whyrank.learning.models.network import Ingredients
+
+
+class PieceLexicon(Lexicon):
+    """The vocabulary of a checkpoint; what its tokenizer does not know is one unit of it, the unknown token."""
+
+    def __init__(self, tokenizer: Tokenizer, vectors: Tensor, learned: bool) -> None:
+        super().__init__(vectors, learned)
+        self.tokenizer = tokenizer
+
+    @classmethod
+    def of(cls, ingredients: Ingredients, learned: bool) -> PieceLexicon:
+        if ingredients.untrained:
+            return cls(ingredients.checkpoint.pieces(1).tokenizer, torch.zeros(1, 1), learned)
+        backbone = ingredients.backbone()
+        return cls(backbone.pieces.tokenizer, backbone.encoder.word_embeddings.detach().clone(), learned)
+
+    def numbers(self, text: str, new: dict[str, int]) -> list[int]:
+        self.tokenizer.no_truncation()
+        return self.tokenizer.encode(text, add_special_tokens=False).ids
+
+    def frequencies(self, collection: Collection) -> tuple[Tensor, int]:
+        """An embedding matrix may have more rows than its tokenizer has tokens, or fewer."""
+        counted, documents = document_frequencies(self.tokenizer, document_texts(collection))
+        found = torch.zeros(len(self), dtype=torch.float64)
+        known = torch.from_numpy(counted)[: len(found)]
+        found[: len(known)] = known.double()
+        return found, documents
