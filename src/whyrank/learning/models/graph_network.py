@@ -1,0 +1,138 @@
+"""What LGRe and DGRe share: a word graph at each layer, words refined by it, a score read out of all layers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import torch
+from torch import Tensor
+
+from whyrank.errors import UserError
+from whyrank.learning.models.backbone import Backbone
+from whyrank.learning.models.checks import at_least, one_of, share
+from whyrank.learning.models.chunks import Chunker, Chunks
+from whyrank.learning.models.distances import DISTANCES, distance_loss
+from whyrank.learning.models.gated_graph import GatedGraph
+from whyrank.learning.models.graph_builder import GraphBuilder, GraphShape
+from whyrank.learning.models.layer_readout import GatedPool, LayerReadout
+from whyrank.learning.models.network import Ingredients, NetworkSettings, Output, TransformerNetwork
+from whyrank.learning.models.packing import Packing
+from whyrank.learning.models.pooling import mean_of_words
+from whyrank.learning.models.sides import Sides
+from whyrank.learning.models.word_graph import MASKINGS, NORMS
+
+
+@dataclass(frozen=True)
+class GraphSettings(NetworkSettings):
+    """`chunks`: the most a document is read in. `masking`: none, heuristic, adaptive or learned. `steps`: T of
+    Eq. 11. `layers`: the last so many states are refined, all without a number. `embedding_state`: the embedding
+    output is one of them, as in LGRe's published code; Eq. 16 has the layers only. `norm`: the infinity norm of a
+    graph is its largest `element` or its largest sum of a `row`. `shared_projection`: one W_A for all layers, as
+    Eq. 8 is written, not one each. `specials` and `neighbours`: the relations that LGRe's code adds (`sides`).
+    `dense`: graphs always as S x S matrices. `distance`: none, point, pair or triangle; `literal_distance` as it
+    is printed; `weight`: the lambda of all losses but the rank's. `dropout`: of what is read out of a layer."""
+
+    rank_loss: str = "sigmoid"
+    chunks: int = 4
+    masking: str = "adaptive"
+    steps: int = 2
+    layers: int | None = None
+    embedding_state: bool = False
+    norm: str = "element"
+    shared_projection: bool = False
+    specials: bool = False
+    neighbours: bool = False
+    dense: bool = False
+    distance: str = "triangle"
+    literal_distance: bool = False
+    weight: float = 1e-2
+    dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("masking", self.masking, MASKINGS)
+        one_of("norm", self.norm, NORMS)
+        one_of("distance", self.distance, DISTANCES)
+        at_least("chunks", self.chunks, 1)
+        at_least("steps", self.steps, 1)
+        at_least("layers", 1 if self.layers is None else self.layers, 1)
+        at_least("weight", self.weight, 0)
+        share("dropout", self.dropout)
+
+
+class Scene(NamedTuple):
+    """A batch as every layer sees it."""
+
+    chunks: Chunks
+    sides: Sides
+    packing: Packing
+
+
+class LayerRead(NamedTuple):
+    """What a layer gives: the vectors [B, d] that its value is made of, and parts that losses and figures read."""
+
+    vectors: list[Tensor]
+    parts: dict[str, Tensor]
+
+
+class GraphNetwork(TransformerNetwork):
+    """The `refined` words of each `layer` -> a few vectors -> a value; all values -> g."""
+
+    def __init__(self, settings: Any, backbone: Backbone, vectors: int = 2) -> None:
+        """`vectors` says how many are read out of a layer."""
+        super().__init__(settings, backbone, Chunker(backbone.pieces, settings.max_length, settings.chunks))
+        states = backbone.layers + settings.embedding_state
+        if (settings.layers or 1) > states:
+            raise UserError(f"layers cannot be {settings.layers}", todo=f"this backbone has {states} to refine")
+        self.refined_layers = settings.layers or states
+        shape = GraphShape(settings.masking, settings.norm, settings.shared_projection, settings.dense)
+        self.graphs = GraphBuilder(backbone.width, self.refined_layers, shape)
+        self.gated = GatedGraph(backbone.width, settings.steps)
+        self.pool = GatedPool(backbone.width)
+        self.readout = LayerReadout(backbone.width, self.refined_layers, vectors, settings.dropout)
+
+    @classmethod
+    def of(cls, settings: Any, ingredients: Ingredients) -> Self:
+        return cls(settings, ingredients.backbone())
+
+    def head(self, states: list[Tensor], chunks: Chunks) -> Output:
+        scene, values = self.scene(chunks), []
+        for layer, state in enumerate(states[-self.refined_layers :]):
+            read = self.layer(layer, state, scene)
+            values.append(self.readout.value(layer, read.vectors))
+        together = torch.stack(values, dim=1)
+        parts = {**self._of_last(states[-1], chunks), **read.parts, "values": together}
+        return Output(self.readout(together), parts)
+
+    def scene(self, chunks: Chunks) -> Scene:
+        sides = Sides.of(chunks, self.settings.specials, self.settings.neighbours)
+        return Scene(chunks, sides, Packing(chunks))
+
+    def refined(self, layer: int, state: Tensor, scene: Scene) -> Tensor:
+        """The words [N, d] of a state [C, S, d] after T steps, packed."""
+        graph = self.graphs(layer, state, scene.sides, scene.packing)
+        return self.gated(state, graph, scene.packing)
+
+    @abstractmethod
+    def layer(self, layer: int, state: Tensor, scene: Scene) -> LayerRead:
+        """From a layer's state [C, S, d] to what is read out of it."""
+
+    @staticmethod
+    def _of_last(state: Tensor, chunks: Chunks) -> dict[str, Tensor]:
+        """What the distances read of the transformer's last layer, [B, d] each."""
+        return {
+            "cls": chunks.mean_over_chunks(state[:, 0]),
+            "query_words": mean_of_words(state, chunks.query, chunks),
+            "document_words": mean_of_words(state, chunks.document, chunks),
+        }
+
+    def losses(self, output: Output, queries: Sequence[int]) -> dict[str, Tensor]:
+        """Rank, and lambda times the distance."""
+        found = super().losses(output, queries)
+        if self.settings.distance != "none":
+            loss = distance_loss(output.parts, self.settings.distance, self.settings.literal_distance)
+            found["distance"] = self.settings.weight * loss
+        return found

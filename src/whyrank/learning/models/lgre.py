@@ -1,0 +1,33 @@
+"""LGRe: DGRe's predecessor, a word graph with a softmax, words refined by it, and a value read out of each layer.
+
+'Latent Graph Recurrent Network for Document Ranking' (Dong & Niu 2021). No mixing, no decomposition, no mutual
+information: each layer's value is of the pooled refined words and [CLS]. By default the graph has the relations of
+its published code: [CLS] and the middle [SEP] on their sides, and neighbouring words of the document.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from whyrank.learning.models.graph_network import GraphNetwork, GraphSettings, LayerRead, Scene
+from whyrank.learning.models.network import NetworkSettings
+
+
+@dataclass(frozen=True)
+class LGReSettings(GraphSettings):
+    masking: str = "heuristic"
+    specials: bool = True
+    neighbours: bool = True
+
+
+class LGRe(GraphNetwork):
+    name = "lgre"
+    Settings: ClassVar[type[NetworkSettings]] = LGReSettings
+
+    def layer(self, layer: int, state: Tensor, scene: Scene) -> LayerRead:
+        chunks, _, packing = scene
+        pooled = self.pool(self.refined(layer, state, scene), packing, chunks)
+        return LayerRead([pooled, chunks.mean_over_chunks(state[:, 0])], {})
