@@ -28,6 +28,19 @@ def test_the_same_work_may_be_done_again_and_other_work_may_not(tmp_path):
         RunFolder.claim(tmp_path, "audit", {"k": 10})
 
 
+@pytest.mark.parametrize("finished", [True, False])
+def test_of_other_inputs_the_difference_is_named(tmp_path, finished):
+    inputs = {"k": 10, "settings": {"epochs": 3, "sizes": (1, 2)}, "collection": "a" * 64}
+    first = RunFolder.claim(tmp_path, "train", inputs)
+    first.finish() if finished else first.begin()
+    RunFolder.claim(tmp_path, "train", inputs)
+    other = {"k": 10, "settings": {"epochs": 5, "sizes": (1, 2)}, "collection": "b" * 64, "new": None, "seed": 1}
+    with pytest.raises(UserError) as refused:
+        RunFolder.claim(tmp_path, "train", other)
+    said = "(settings.epochs was 3 and is 5; another collection; seed was null and is 1)"
+    assert said in str(refused.value)
+
+
 def test_a_folder_with_other_files_is_not_taken_over(tmp_path):
     (tmp_path / "run.trec").touch()
     with pytest.raises(UserError, match="other files"):

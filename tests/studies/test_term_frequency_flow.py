@@ -80,7 +80,8 @@ def test_links_share_out_what_moves():
         {"layer": 0, "category": "cls", "moves": {"share": -0.2}, "lands": {"share": 0.3}},
         {"layer": 1, "category": "cls", "moves": {"share": None}, "lands": {"share": None}},
     ]
-    found = links(rows)
+    rows[1]["lands"]["share"], noise = 0.3, {"layer": 0, "category": "sep", "lands": {"share": 1e-5}}
+    found = links([*rows, noise])
     assert [(one["from"], one["to"]) for one in found] == [("inj", "inj"), ("inj", "cls")]
     assert [one["width"] for one in found] == pytest.approx([0.15, 0.45])
 

@@ -132,8 +132,9 @@ def run_term_frequency(
     from whyrank.collections.catalogue import open_collection
     from whyrank.interventions.api import neural
     from whyrank.rankers.rerank import safe_name
+    from whyrank.reports.atlas import write_atlas
     from whyrank.reports.manifest import RunFolder
-    from whyrank.reports.term_frequency import RESULT, write_atlas
+    from whyrank.reports.term_frequency import RESULT
     from whyrank.studies.term_frequency.atlas import atlas
 
     documents = open_collection(collection)

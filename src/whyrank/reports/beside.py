@@ -49,9 +49,9 @@ class Beside:
         return cls(what, " ".join(paper), " ".join(ours) or "none", n, verdict, told)
 
     @classmethod
-    def holds(cls, what: str, paper: str, ours: str, n: str, holds: bool | None) -> Beside:
+    def holds(cls, what: str, paper: str, ours: str, n: str, holds: bool | None, told: str = "") -> Beside:
         """A statement that holds here, does not, or was not put to the test."""
-        return cls(what, paper, ours, n, OPEN if holds is None else AGREES if holds else DIFFERS)
+        return cls(what, paper, ours, n, OPEN if holds is None else AGREES if holds else DIFFERS, told)
 
 
 def beside_table(report: Report, rows: Sequence[Beside], caption: str) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shlex
 import sys
 from collections.abc import Mapping
@@ -20,6 +21,10 @@ from whyrank.store.atomic import check_writable, write_text
 MANIFEST = "manifest.json"
 #: Says whose a folder is while its results are being written.
 CLAIM = ".claim.json"
+#: Inputs named of those that differ.
+NAMED = 4
+#: What stands for a content: nobody can read it.
+HASH = re.compile(r"[0-9a-f]{16,}")
 #: Packages whose versions can change a number.
 LIBRARIES = ("whyrank", "torch", "transformers", "tokenizers", "bm25s", "ir_measures", "numpy", "scipy")
 
@@ -45,8 +50,10 @@ class RunFolder:
                 "this folder holds other files", where=path, todo="choose another -o, a new or empty folder"
             )
         if known and (known.get("command_name"), known.get("key")) != (command, folder.key):
+            other = known.get("command_name")
+            changed = changes(known.get("inputs"), inputs) if other == command else ""
             raise UserError(
-                f"this folder holds the result of 'whyrank {known.get('command_name')}' with other inputs",
+                f"this folder holds the result of 'whyrank {other}' with other inputs{changed}",
                 where=path,
                 todo="choose another -o, or delete it",
             )
@@ -63,7 +70,8 @@ class RunFolder:
 
     def begin(self) -> None:
         """Marks the folder as this work's, before its first result is written, in case it is killed half-way."""
-        write_text(self.path / CLAIM, json.dumps({"command_name": self.command, "key": self.key}))
+        told = {"command_name": self.command, "key": self.key, "inputs": self.inputs}
+        write_text(self.path / CLAIM, json.dumps(told))
 
     def finish(self, **facts: Any) -> None:
         """Writes the manifest: the work is done."""
@@ -85,6 +93,30 @@ class RunFolder:
             "versions": {name: _version(name) for name in LIBRARIES},
             "machine": {"python": platform.python_version(), "system": platform.system(), "cores": os.cpu_count()},
         }
+
+
+def changes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> str:
+    """` (epochs was 3 and is 5; another collection)`: which inputs differ, and how, where they can be read."""
+    if before is None:
+        return ""
+    old, new = flat(before), flat(json.loads(json.dumps(now)))
+    names = [name for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]
+    told = [_change(name, old.get(name), new.get(name)) for name in names[:NAMED]]
+    more = [f"and {len(names) - NAMED} more"] * (len(names) > NAMED)
+    return f" ({'; '.join([*told, *more])})" if told else ""
+
+
+def flat(inputs: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Nested values by names with dots between them."""
+    found: dict[str, Any] = {}
+    for name, value in inputs.items():
+        found |= flat(value, f"{above}{name}.") if isinstance(value, Mapping) else {f"{above}{name}": value}
+    return found
+
+
+def _change(name: str, before: Any, now: Any) -> str:
+    hashes = any(isinstance(value, str) and HASH.fullmatch(value) for value in (before, now))
+    return f"another {name}" if hashes else f"{name} was {json.dumps(before)} and is {json.dumps(now)}"
 
 
 def _read(path: Path) -> dict[str, Any]:

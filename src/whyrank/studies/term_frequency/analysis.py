@@ -18,6 +18,7 @@ from whyrank.interventions.effects import Effects
 from whyrank.interventions.intervention import Intervention
 from whyrank.interventions.plan import SitePlan
 from whyrank.interventions.statistics import clusters, compare_maps, interval_json
+from whyrank.interventions.summary import splits
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.ranker import Watch
@@ -166,7 +167,13 @@ class RankerStudy:
         gaps = (one["perturbed"] - one["base"]).to_numpy(dtype=float)
         (ends,) = clustered_intervals(gaps[:, None], clusters(one).tolist(), seed=self.seed)
         kept = {key: told[key] for key in ("pairs", "queries", "gap", "keep", "sites", "splits")}
-        return {**kept, "gap_interval": interval_json(ends), "sure": bool(ends.low > 0 or ends.high < 0)}
+        return {
+            **kept, "gap_interval": interval_json(ends), "sure": bool(ends.low > 0 or ends.high < 0),
+            "adherence": {
+                band: {"adherent": int((rows["perturbed"] > rows["base"]).sum()), "pairs": len(rows)}
+                for band, rows in splits(one).get("rank", {}).items()
+            },
+        }  # fmt: skip
 
     @property
     def _append_rows(self) -> pd.DataFrame:

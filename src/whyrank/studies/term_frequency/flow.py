@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 #: Where the signal can stand; what is parked elsewhere is told as `other`.
 STATIONS = ("inj", "qterm+", "qterm-", "cls", "other", "sep", "query", "filler")
 PARTS = ("q", "k", "v")
+#: What lands, as a part of the most that does at that layer, below which it is noise.
+NOISE = 0.01
 
 
 @dataclass(frozen=True)
@@ -97,11 +99,14 @@ def _rows(layer: int, frames: dict[str, pd.DataFrame], seed: int) -> list[dict[s
 
 
 def links(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The links between stations: layer, from, to, width; shares below 0 carry nothing on."""
+    """The links between stations: layer, from, to, width. Shares below 0 carry nothing on, and nothing lands where
+    it is lost in the noise of all that lands there."""
     found = []
     for layer in sorted({row["layer"] for row in rows}):
         mine = [row for row in rows if row["layer"] == layer]
-        landing = {row["category"]: max(0.0, _share(row, "lands")) for row in mine}
+        landing = {row["category"]: _share(row, "lands") for row in mine}
+        least = NOISE * max(map(abs, landing.values()))
+        landing = {category: share for category, share in landing.items() if share > least}
         total = sum(landing.values())
         for row in mine:
             leaving = max(0.0, _share(row, "moves"))
