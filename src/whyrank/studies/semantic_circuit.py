@@ -32,7 +32,7 @@ class StudySizes:
     max_length: int = 128
     two_tokens: int = 60
     suppress: int = 3
-    suppress_k: int = 20
+    suppress_k: int = 10
     suppress_scales: str = "1,5,20,100,400,1200"
     samples: int = 20
     queries: int | None = None
