@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from whyrank.errors import UserError
-from whyrank.learning.splits import Split, split_queries
+from whyrank.learning.splits import Split, fold_queries, hold_out, split_queries
 
 
 def test_ten_queries_are_six_to_learn_from_two_to_choose_by_two_to_test_on():
@@ -34,3 +34,34 @@ def test_too_few_queries_are_refused_with_how_many_there_are_and_are_needed():
 def test_a_query_in_two_parts_is_caught():
     with pytest.raises(AssertionError, match="two parts"):
         Split(("a", "b"), ("b",), ("c",))
+
+
+def test_folds_part_all_queries_and_test_each_once():
+    qids = [f"q{i}" for i in range(23)]
+    folds = fold_queries(qids, 5, seed=1)
+    assert sorted(qid for fold in folds for qid in fold.test) == sorted(qids)
+    for number, fold in enumerate(folds):
+        assert set(fold.train) | set(fold.validation) | set(fold.test) == set(qids)
+        assert len(fold.train) + len(fold.validation) + len(fold.test) == len(qids)
+        assert set(fold.validation) == set(folds[(number + 1) % 5].test), "the next fold validates"
+        assert 13 <= len(fold.train) <= 15
+    assert fold_queries(reversed(qids), 5, seed=1) == folds
+    assert fold_queries(qids, 5, seed=2) != folds
+    assert fold_queries(qids, 1, seed=1) == [split_queries(qids, 1)]
+
+
+def test_too_few_queries_or_folds_are_refused():
+    with pytest.raises(UserError, match="9 judged queries cannot make 5 folds; 10 are needed"):
+        fold_queries([f"q{i}" for i in range(9)], 5)
+    with pytest.raises(UserError, match=r"2 folds; give 1 \(one split\) or 3"):
+        fold_queries([f"q{i}" for i in range(90)], 2)
+
+
+def test_given_test_queries_are_held_out():
+    qids = [f"q{i}" for i in range(30)]
+    split = hold_out(qids, ["q3", "q7"], seed=0)
+    assert split.test == ("q3", "q7")
+    assert len(split.validation) == 5 and len(split.train) == 23
+    assert hold_out(reversed(qids), ["q3", "q7"], seed=0) == split
+    with pytest.raises(UserError, match="8 queries to learn from and 2 to test on"):
+        hold_out(qids[:10], ["q3", "q7"])

@@ -25,6 +25,7 @@ from whyrank.cli.rank import rank
 from whyrank.cli.semantic_bm import semantic_bm
 from whyrank.cli.study import app as study
 from whyrank.cli.suppress import suppress
+from whyrank.cli.train import train
 from whyrank.errors import UserError
 
 app = typer.Typer(
@@ -48,6 +49,7 @@ app.command("edit")(edit)
 app.command("suppress")(suppress)
 app.command("align")(align)
 app.command("finetune")(finetune)
+app.command("train")(train)
 app.add_typer(study, name="study")
 
 #: The exit code of a command stopped from the keyboard.

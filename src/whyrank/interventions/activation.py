@@ -34,6 +34,8 @@ class Activation(Intervention):
         return [self.method, self.direction]
 
     def scores(self, opened: OpenedPair, patches: Sequence[SiteSet]) -> Tensor:
+        if opened.ranker.reads_all_layers:
+            return self._walked(opened, patches)
         single = [i for i, patch in enumerate(patches) if len(patch.sites) == 1 and is_one_row(patch.sites[0])]
         others = sorted(set(range(len(patches))) - set(single))
         found = torch.empty(len(patches))

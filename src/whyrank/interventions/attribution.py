@@ -72,7 +72,8 @@ class Passes:
         parts = {part for part, _ in places}
         #: The rows that the top layer computes after attention; None is all.
         self.computed = None if parts & INSIDE_ATTENTION else self.rows
-        self.parts = sorted(parts)
+        self.all_layers = group[0].ranker.reads_all_layers
+        self.parts = sorted(parts | {"resid"} if self.all_layers else parts)
 
     def attributions(self) -> tuple[list[tuple[float, float]], dict[tuple[str, int], list[Tensor]]]:
         """Both scores of each pair; and by (part, layer), for each pair, the attribution at each position, and of
@@ -93,7 +94,7 @@ class Passes:
         """One side's values and scores."""
         packed = Packed(self.encoder, [one.inputs.only(side) for one in self.group])
         kept, top = packed.run(packed.embed(), self.computed, self.parts)
-        return kept, [float(score) for score in self._scores(packed, top)]
+        return kept, [float(score) for score in self._scores(packed, kept, top)]
 
     def _gradients(self) -> tuple[Kept, Kept, list[float]]:
         """The gradients of each pair's score, averaged over the steps; and, of the target itself (no steps), the
@@ -119,7 +120,7 @@ class Passes:
                 ends = self.encoder.embed(one.inputs)
                 ways.append(ends[self.target] + middles[:, None, None] * (ends[self.source] - ends[self.target]))
         kept, top = packed.run(packed.pack(ways).requires_grad_(), self.computed, self.parts)
-        scores = self._scores(packed, top)
+        scores = self._scores(packed, kept, top)
         found = torch.autograd.grad(torch.stack(scores).sum(), [kept[place] for place in self.places])
         summed = {
             place: self._over_steps(place, gradient, len(middles))
@@ -143,10 +144,13 @@ class Passes:
         part, layer = place
         return self.computed if part != "resid" and layer == self.encoder.layers - 1 else None
 
-    def _scores(self, packed: Packed, top: Tensor) -> list[Tensor]:
+    def _scores(self, packed: Packed, kept: Kept, top: Tensor) -> list[Tensor]:
         """Each pair's score, summed over the steps."""
         count = None if self.computed is None else len(self.computed)
         last = packed.unpack(self.encoder.anatomy.final_norm(top), count)
+        if self.all_layers:
+            below = [packed.unpack(kept["resid", layer]) for layer in range(self.encoder.layers)]
+            last = [torch.stack(states, dim=1) for states in zip(*below, last, strict=True)]
         if self.computed is None and self.rows is not None:
             last = [one[:, list(self.rows)] for one in last]
         return [

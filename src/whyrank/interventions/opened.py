@@ -34,14 +34,15 @@ class OpenedPair(PreparedPair):
         """Runs both sides of all pairs of a group in one pass."""
         ranker = group[0].ranker
         with no_gradients():
-            runs = Recording.each(ranker.encoder, [one.inputs for one in group], ranker.rows)
+            inputs = [one.inputs for one in group]
+            runs = Recording.each(ranker.encoder, inputs, ranker.rows, all_layers=ranker.reads_all_layers)
             return [cls._of_runs(one, *both) for one, both in zip(group, runs, strict=True)]
 
     @classmethod
     def _of_runs(cls, one: PreparedPair, baseline: Recording, perturbed: Recording) -> OpenedPair:
-        last = torch.stack([baseline.resid[-1], perturbed.resid[-1]])
+        states = torch.stack([baseline.to_read_out(), perturbed.to_read_out()])
         known = {field.name: getattr(one, field.name) for field in fields(PreparedPair)}
-        before, after = one.scores(one.ranker.encoder.anatomy.final_norm(last))
+        before, after = one.scores(states)
         return cls(**known, baseline_run=baseline, perturbed_run=perturbed, baseline=before, perturbed=after)
 
     def runs(self, direction: str) -> tuple[Recording, Recording]:

@@ -64,6 +64,7 @@ class PreparedPair:
         for pair, one, read_out in zip(pairs, realised, read_outs, strict=True):
             inputs = ranker.opened_inputs(one.texts, side)
             missing = inputs.ids.shape[1] - len(one.names)  # tokens that the model adds after the text
+            assert missing >= 0, f"{ranker.name} reads fewer tokens of {pair.id} than it has categories"
             names = [*one.names, *["sep"] * missing]
             found.append(cls(ranker, pair, side, names, inputs, read_out))
         return found
@@ -73,7 +74,7 @@ class PreparedPair:
         """Which positions [S] each category means."""
         return {name: torch.tensor([one == name for one in self.names]) for name in dict.fromkeys(self.names)}
 
-    def scores(self, last: Tensor) -> tuple[float, float]:
-        """The scores of both sides, from what the read-out reads of their last states [2, S or rows, d]."""
-        baseline, perturbed = self.read_out(last, self.inputs).tolist()
+    def scores(self, states: Tensor) -> tuple[float, float]:
+        """The scores of both sides, from what the read-out reads of them: [2, S or rows, d] or [2, L', S, d]."""
+        baseline, perturbed = self.read_out(states, self.inputs).tolist()
         return baseline, perturbed

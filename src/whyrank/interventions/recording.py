@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from whyrank.encoders.anatomy import Geometry
@@ -27,19 +28,23 @@ class Recording:
     `mlp` have L. Where the read-out reads some rows only, what follows attention in the top layer is kept, and
     was computed, for those rows only: no other row of it can reach the score. Queries, keys, values and patterns
     are made again from `resid` when they are asked for: few sweeps need them, and they would double what is kept.
+    `all_layers` says that the read-out reads `resid` of all layers.
     """
 
     encoder: Encoder
     inputs: Inputs
     geometry: tuple[Geometry, ...]
     rows: Rows
+    all_layers: bool
     resid: list[Tensor]
     z: list[Tensor]
     attn: list[Tensor]
     mlp: list[Tensor]
 
     @classmethod
-    def each(cls, encoder: Encoder, batches: Sequence[Inputs], rows: Rows = None) -> list[list[Recording]]:
+    def each(
+        cls, encoder: Encoder, batches: Sequence[Inputs], rows: Rows = None, *, all_layers: bool = False
+    ) -> list[list[Recording]]:
         """Runs the encoder once over batches of sequences, each batch of one length: a recording of each."""
         packed = Packed(encoder, batches)
         kept, top = packed.run(packed.embed(), rows, PARTS)
@@ -60,6 +65,7 @@ class Recording:
                     inputs.only(i),
                     tuple(one.only(i) for one in packed.geometry[number]),
                     rows,
+                    all_layers,
                     *([layer[number][i] for layer in found[part]] for part in PARTS),
                 )
                 for i in range(len(inputs.ids))
@@ -76,6 +82,11 @@ class Recording:
     def __len__(self) -> int:
         """The number of tokens."""
         return len(self.resid[0])
+
+    def to_read_out(self) -> Tensor:
+        """What the read-out reads: the last states [S or rows, d], or those of all layers [L', S, d]."""
+        last = self.encoder.anatomy.final_norm(self.resid[-1])
+        return torch.stack([*self.resid[:-1], last]) if self.all_layers else last
 
     def kept_rows(self, layer: int) -> list[int] | None:
         """The rows that are kept after the attention of a layer; None is all."""

@@ -9,6 +9,9 @@ A naive sweep runs one whole pass a patch. Here every patch is a *variant* of on
 3. in the top layer only the rows that the read-out reads are computed;
 4. the variants of one pair have one length, so nothing is padded or masked.
 
+Where the read-out reads the states of all layers, they are taken down on the way, at each layer's input; what is
+patched into that input (`resid`) is then read, too.
+
 All of it is exact: `tests/interventions` compares with plain hooks on the Hugging Face module.
 """
 
@@ -37,7 +40,8 @@ def patched_states(
     patches: Sequence[SiteSet],
     categories: Mapping[str, Tensor] | None = None,
 ) -> Tensor:
-    """The last hidden states [V, S or rows, d] of the target's run, one a patch, with the source's values put in.
+    """What the read-out reads of the target's run, one a patch, with the source's values put in: the last hidden
+    states [V, S or rows, d], or those of all layers [V, L', S, d].
 
     `categories` says which positions [S] a category means.
     """
@@ -67,15 +71,20 @@ class Wavefront:
         self._pattern = cache(target.pattern)
 
     def run(self) -> Tensor:
-        """The last hidden states [V, S or rows, d]."""
-        return self.encoder.anatomy.final_norm(self.walk(self.encoder.layers))
+        """The last hidden states [V, S or rows, d], or those of all layers [V, L', S, d], as they are read."""
+        inputs: list[Tensor] | None = [] if self.target.all_layers else None
+        last = self.encoder.anatomy.final_norm(self.walk(self.encoder.layers, inputs))
+        return last if inputs is None else torch.stack([*inputs, last], dim=1)
 
-    def walk(self, stop: int) -> Tensor:
-        """The input of layer `stop`, or the top layer's output, of all variants in the order of the patches."""
+    def walk(self, stop: int, inputs: list[Tensor] | None = None) -> Tensor:
+        """The input of layer `stop`, or the top layer's output, of all variants in the order of the patches; those
+        of the layers below are added to `inputs`."""
         order: list[int] = []
         state = self.target.state(0, self.rows(0)).new_empty(0)
         for layer in range(stop):
             self.passing(layer, state, order)
+            if inputs is not None:
+                inputs.append(self.assemble(layer, state, order))
             state, order = self.step(
                 layer, state, order, [n for n, first in enumerate(self.first) if first == layer]
             )

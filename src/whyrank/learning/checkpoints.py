@@ -11,7 +11,7 @@ import safetensors.torch
 import torch
 
 from whyrank.learning.history import History
-from whyrank.learning.optimisation import Learner
+from whyrank.learning.optimisation import Resumable
 from whyrank.store.atomic import make_once
 
 WEIGHTS, OPTIMISER, HISTORY = "model.safetensors", "optimiser.pt", "history.json"
@@ -23,13 +23,12 @@ class Checkpoints:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def save(self, learner: Learner, history: History) -> None:
+    def save(self, learner: Resumable, history: History) -> None:
         """The state after the history's last epoch; what is neither last nor best is deleted."""
 
         def write(folder: Path) -> None:
-            weights = {name: weight.contiguous() for name, weight in learner.module.state_dict().items()}
-            (folder / WEIGHTS).write_bytes(safetensors.torch.save(weights))
-            (folder / OPTIMISER).write_bytes(_optimiser_bytes(learner))
+            (folder / WEIGHTS).write_bytes(weight_bytes(learner.module))
+            (folder / OPTIMISER).write_bytes(_state_bytes(learner))
             (folder / HISTORY).write_text(json.dumps(history.to_json()), encoding="utf-8")
 
         make_once(self._of(history.last), write)
@@ -44,12 +43,11 @@ class Checkpoints:
         self._prune(history)
         return history
 
-    def restore(self, learner: Learner, history: History) -> None:
+    def restore(self, learner: Resumable, history: History) -> None:
         """Puts the state after the last epoch back into the learner."""
         self.restore_weights(learner.module, history.last)
-        state = torch.load(self._of(history.last) / OPTIMISER, weights_only=True)
-        learner.optimiser.load_state_dict(state["optimiser"])
-        learner.schedule.load_state_dict(state["schedule"])
+        state = torch.load(self._of(history.last) / OPTIMISER, weights_only=True, map_location="cpu")
+        learner.load_state(state)
 
     def restore_weights(self, module: torch.nn.Module, epoch: int) -> None:
         """Puts the weights after an epoch back into the module."""
@@ -70,7 +68,13 @@ class Checkpoints:
             (self._of(history.best) / OPTIMISER).unlink(missing_ok=True)
 
 
-def _optimiser_bytes(learner: Learner) -> bytes:
+def weight_bytes(module: torch.nn.Module) -> bytes:
+    """A module's weights as a safetensors file; weights that have two names are written twice."""
+    weights = {name: weight.detach().cpu().clone().contiguous() for name, weight in module.state_dict().items()}
+    return safetensors.torch.save(weights, metadata={"format": "pt"})
+
+
+def _state_bytes(learner: Resumable) -> bytes:
     buffer = io.BytesIO()
-    torch.save({"optimiser": learner.optimiser.state_dict(), "schedule": learner.schedule.state_dict()}, buffer)
+    torch.save(learner.state(), buffer)
     return buffer.getvalue()

@@ -9,11 +9,19 @@ from typing import Any, NamedTuple
 
 class Epoch(NamedTuple):
     """An epoch's mean training loss and what the validation queries say of the model after it; epoch 0 is the
-    model before any training, which has no loss."""
+    model before any training, which has no loss. `losses` are the parts of the loss by name, where it has some."""
 
     epoch: int
     loss: float | None
     validation: float
+    losses: dict[str, float] | None = None
+
+
+class Learned(NamedTuple):
+    """The mean loss of an epoch's training, and its parts by name."""
+
+    loss: float
+    losses: dict[str, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -27,7 +35,9 @@ class History:
         return cls(tuple(Epoch(**row) for row in rows))
 
     def to_json(self) -> list[dict[str, Any]]:
-        return [epoch._asdict() for epoch in self.epochs]
+        """A row an epoch; `losses` only where there are some."""
+        rows = [epoch._asdict() for epoch in self.epochs]
+        return [{key: value for key, value in row.items() if key != "losses" or value is not None} for row in rows]
 
     def and_then(self, epoch: Epoch) -> History:
         assert epoch.epoch == len(self.epochs), "epochs come one after another"

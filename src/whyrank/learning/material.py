@@ -13,8 +13,9 @@ from whyrank.errors import UserError
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """Queries that can be learned from or tested on: each has a relevant document that the collection holds,
-    and candidates of a first stage. Texts are held, so that no epoch reads the collection again.
+    """Queries that can be learned from or tested on: each has candidates of a first stage and, unless asked for
+    without, a relevant document that the collection holds. Texts are held, so that no epoch reads the collection
+    again.
 
     `positives` are the documents graded high enough; `lacking` counts those that the collection has no text of,
     `left_out` the judged queries that offer nothing.
@@ -31,17 +32,25 @@ class Material:
 
     @classmethod
     def of(
-        cls, collection: Collection, first: Run, *, k: int = 100, positive: int = 1, most: int | None = None
+        cls,
+        collection: Collection,
+        first: Run,
+        *,
+        k: int = 100,
+        positive: int = 1,
+        most: int | None = None,
+        relevant: bool = True,
     ) -> Material:
         """The first k candidates of each query; a document graded `positive` or more is one. `most` keeps only
-        the first so many queries."""
+        the first so many queries. Without `relevant`, queries of which the collection holds no positive stay: they
+        teach nothing, and a test counts them as evaluation does."""
         if not collection.qrels:
             raise UserError("this collection has no judgements", where=collection.name, todo="learning needs some")
         judged = {qid: _graded(grades, positive) for qid, grades in collection.qrels.items()}
         wanted = {docno for docnos in judged.values() for docno in docnos}
         there = {docno for docno, _ in collection.documents() if docno in wanted}
         held = {qid: tuple(docno for docno in docnos if docno in there) for qid, docnos in judged.items()}
-        usable = [qid for qid, docnos in held.items() if docnos and first.get(qid)]
+        usable = [qid for qid, docnos in held.items() if (docnos or not relevant) and first.get(qid)]
         chosen = list(islice(usable, most))
         candidates = {qid: first[qid][:k] for qid in chosen}
         positives = {qid: held[qid] for qid in chosen}
@@ -60,6 +69,10 @@ class Material:
         """A query's candidates that are not positive; one that nobody judged counts as not relevant."""
         positive = set(self.positives[qid])
         return tuple(row.docno for row in self.candidates[qid] if row.docno not in positive)
+
+    def grade(self, qid: str, docno: str) -> int:
+        """How relevant a document is to a query; 0 where nobody judged it."""
+        return self.qrels[qid].get(docno, 0)
 
     def pair(self, qid: str, docno: str) -> tuple[str, str]:
         """The texts of a query and a document."""

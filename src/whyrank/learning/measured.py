@@ -31,13 +31,18 @@ class Candidates:
 
     def measured(self, ranker: Ranker, measures: Sequence[str], progress: Progress | None = None) -> Values:
         """The measures of the candidates in the order that the ranker gives them."""
-        return self._values(ranker.scores(self.pairs, progress).values.tolist(), measures)
+        return self.values(self.scores(ranker, progress), measures)
+
+    def scores(self, ranker: Ranker, progress: Progress | None = None) -> list[float]:
+        """The ranker's scores of the candidates, in the order of `rows`."""
+        return ranker.scores(self.pairs, progress).values.tolist()
 
     def first_stage(self, measures: Sequence[str]) -> Values:
         """The same in the order they came in."""
-        return self._values([row.score for row in self.rows], measures)
+        return self.values([row.score for row in self.rows], measures)
 
-    def _values(self, scores: Sequence[float], measures: Sequence[str]) -> Values:
+    def values(self, scores: Sequence[float], measures: Sequence[str]) -> Values:
+        """The same in the order of some scores."""
         run: dict[str, dict[str, float]] = {qid: {} for qid in self.qrels}
         for row, score in zip(self.rows, scores, strict=True):
             run[row.qid][row.docno] = score

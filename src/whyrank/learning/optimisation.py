@@ -1,10 +1,11 @@
-"""AdamW with a warm-up and a linear decay, and one guarded step of it."""
+"""AdamW with a warm-up and a linear decay, at one learning rate or several, and one guarded step of it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +24,27 @@ class NotFinite(Exception):
     """A loss or a gradient that is NaN or infinite; nothing was changed by it."""
 
 
+@dataclass(frozen=True)
+class Descent:
+    """How steps are taken: the share of them in which the rate rises, the weight decay of matrices, and the
+    largest norm of a gradient."""
+
+    warm_up: float = WARM_UP
+    decay: float = DECAY
+    clip: float = CLIP
+
+
+class Resumable(Protocol):
+    """A training whose state can be kept and put back: a module's weights, and what is not among them."""
+
+    @property
+    def module(self) -> nn.Module: ...
+
+    def state(self) -> dict[str, Any]: ...
+
+    def load_state(self, state: dict[str, Any]) -> None: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Learner:
     """What training changes: a module, its optimiser and the schedule of its learning rate."""
@@ -30,6 +52,7 @@ class Learner:
     module: nn.Module
     optimiser: AdamW
     schedule: LambdaLR
+    clip: float = CLIP
 
     @classmethod
     def of(cls, module: nn.Module, parameters: Iterable[Tensor], rate: float, steps: int) -> Learner:
@@ -38,40 +61,84 @@ class Learner:
         wanted = {id(parameter) for parameter in chosen}
         for parameter in module.parameters():
             parameter.requires_grad_(id(parameter) in wanted)
-        optimiser = AdamW(parameter_groups(chosen), lr=rate)
-        return cls(module, optimiser, LambdaLR(optimiser, lambda step: rate_share(step, steps)))
+        return cls.at_rates(module, [(chosen, rate)], steps)
+
+    @classmethod
+    def at_rates(
+        cls,
+        module: nn.Module,
+        rates: Iterable[tuple[Iterable[Tensor], float]],
+        steps: int | None,
+        how: Descent | None = None,
+    ) -> Learner:
+        """AdamW on some parameters of the module, each group at its own rate; without a number of steps, at the
+        same rate all the time."""
+        how = how or Descent()
+        groups = [{**group, "lr": rate} for some, rate in rates for group in parameter_groups(some, how.decay)]
+        optimiser = AdamW(groups)
+
+        def share(step: int) -> float:
+            return 1.0 if steps is None else rate_share(step, steps, how.warm_up)
+
+        return cls(module, optimiser, LambdaLR(optimiser, share), how.clip)
+
+    @property
+    def learned(self) -> list[Tensor]:
+        """The parameters that are learned."""
+        return [weight for group in self.optimiser.param_groups for weight in group["params"]]
 
     def step(self, loss: Tensor) -> float:
         """Goes one step down the gradient of the loss, which it gives as a number."""
-        value = float(loss.detach())
-        if not math.isfinite(value):
-            raise NotFinite(f"the loss is {value}")
-        self.optimiser.zero_grad(set_to_none=True)
+        value = finite("the loss", loss)
+        self.start()
         loss.backward()
-        learned = [weight for group in self.optimiser.param_groups for weight in group["params"]]
-        norm = float(torch.nn.utils.clip_grad_norm_(learned, CLIP))
+        self.descend()
+        return value
+
+    def start(self) -> None:
+        """Forgets the gradient of the step before."""
+        self.optimiser.zero_grad(set_to_none=True)
+
+    def descend(self) -> None:
+        """Goes one step down the gradient that backward passes have added up."""
+        norm = float(torch.nn.utils.clip_grad_norm_(self.learned, self.clip))
         if not math.isfinite(norm):
             raise NotFinite(f"the gradient's norm is {norm}")
         self.optimiser.step()
         self.schedule.step()
-        return value
+
+    def state(self) -> dict[str, Any]:
+        """What is not among the module's weights and decides the next step."""
+        return {"optimiser": self.optimiser.state_dict(), "schedule": self.schedule.state_dict()}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.schedule.load_state_dict(state["schedule"])
 
 
-def parameter_groups(parameters: Iterable[Tensor]) -> list[dict[str, object]]:
+def finite(what: str, loss: Tensor) -> float:
+    """A loss as a number; NotFinite, with what it is, where it is none."""
+    value = float(loss.detach())
+    if not math.isfinite(value):
+        raise NotFinite(f"{what} is {value}")
+    return value
+
+
+def parameter_groups(parameters: Iterable[Tensor], decay: float = DECAY) -> list[dict[str, object]]:
     """Matrices decay; vectors, which are biases and norms, do not."""
     chosen = list(parameters)
     matrices = [weight for weight in chosen if weight.ndim > 1]
     vectors = [weight for weight in chosen if weight.ndim <= 1]
     groups: list[dict[str, object]] = [
-        {"params": matrices, "weight_decay": DECAY},
+        {"params": matrices, "weight_decay": decay},
         {"params": vectors, "weight_decay": 0.0},
     ]
     return [group for group in groups if group["params"]]
 
 
-def rate_share(step: int, steps: int) -> float:
-    """The share of the full learning rate at a step (from 0): up over the first tenth, then down to 0."""
-    warm_up = math.ceil(WARM_UP * steps)
-    if step < warm_up:
-        return step / warm_up
-    return max(0.0, (steps - step) / max(1, steps - warm_up))
+def rate_share(step: int, steps: int, warm_up: float = WARM_UP) -> float:
+    """The share of the full learning rate at a step (from 0): up over the warm-up, then down to 0."""
+    rising = math.ceil(warm_up * steps)
+    if step < rising:
+        return step / rising
+    return max(0.0, (steps - step) / max(1, steps - rising))

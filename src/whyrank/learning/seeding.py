@@ -18,7 +18,7 @@ def seeded(*numbers: int) -> Iterator[None]:
     """Python's, numpy's and torch's own generators seeded by these numbers; as they were when the block ends."""
     before = random.getstate(), np.random.get_state()
     seed = random.Random("/".join(map(str, numbers))).getrandbits(32)
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(devices=[torch.cuda.current_device()] if torch.cuda.is_available() else []):
         random.seed(seed)
         np.random.seed(seed)
         torch.manual_seed(seed)

@@ -14,6 +14,10 @@ from whyrank.errors import UserError
 
 #: One query in so many is for validation, as many are for the test.
 SHARE = 5
+#: A fold to test on, one to validate on, and one to learn from.
+LEAST_FOLDS = 3
+#: Queries that a fold has at least.
+PER_FOLD = 2
 #: Six to learn from, two to choose by, two to test on.
 LEAST = 10
 
@@ -33,6 +37,48 @@ class Split:
     def __iter__(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The parts by name."""
         return iter((("train", self.train), ("validation", self.validation), ("test", self.test)))
+
+
+def fold_queries(qids: Iterable[str], folds: int, seed: int = 0, where: str | None = None) -> list[Split]:
+    """Each query is tested once: a fold to test on, the next to validate on, the others to learn from. One fold is
+    `split_queries`; the same queries, folds and seed give the same splits."""
+    if folds == 1:
+        return [split_queries(qids, seed, where)]
+    if folds < LEAST_FOLDS:
+        raise UserError(f"{folds} folds", todo=f"give 1 (one split) or {LEAST_FOLDS} and more")
+    shuffled = sorted(set(qids))
+    if len(shuffled) < PER_FOLD * folds:
+        raise UserError(
+            f"{len(shuffled)} judged quer{'y' if len(shuffled) == 1 else 'ies'} cannot make {folds} folds",
+            where=where,
+            todo=f"{PER_FOLD * folds} are needed, each with candidates to rank",
+        )
+    random.Random(f"folds/{seed}").shuffle(shuffled)
+    parts = [tuple(shuffled[number::folds]) for number in range(folds)]
+    splits = [_with_test(parts, number) for number in range(folds)]
+    assert sorted(qid for one in splits for qid in one.test) == sorted(shuffled), "a query is tested once"
+    return splits
+
+
+def _with_test(parts: list[tuple[str, ...]], number: int) -> Split:
+    following = (number + 1) % len(parts)
+    others = [qid for i, part in enumerate(parts) if i not in (number, following) for qid in part]
+    return Split(train=tuple(others), validation=parts[following], test=parts[number])
+
+
+def hold_out(qids: Iterable[str], test: Iterable[str], seed: int = 0, where: str | None = None) -> Split:
+    """Test queries that are given; a fifth of the others to validate on, the rest to learn from."""
+    tested = tuple(dict.fromkeys(test))
+    others = sorted(set(qids) - set(tested))
+    if not tested or len(others) < LEAST:
+        raise UserError(
+            f"{len(others)} queries to learn from and {len(tested)} to test on",
+            where=where,
+            todo=f"{LEAST} and 1 are needed, each with candidates to rank",
+        )
+    random.Random(f"held out/{seed}").shuffle(others)
+    held = len(others) // SHARE
+    return Split(train=tuple(others[held:]), validation=tuple(others[:held]), test=tested)
 
 
 def split_queries(qids: Iterable[str], seed: int = 0, where: str | None = None) -> Split:

@@ -23,7 +23,10 @@ LOADERS = {
     "late-interaction": "whyrank.rankers.late_interaction:LateInteraction",
     "sparse": "whyrank.rankers.sparse:Sparse",
     "semantic-bm": "whyrank.circuits.semantic_bm.ranker:load_semantic_bm",
+    "trained": "whyrank.learning.saved:load_trained",
 }
+#: The entry of a config.json that says which model `whyrank train` made.
+OWN_ENTRY = "whyrank"
 #: Kinds that a command of ours fits or trains: written KIND:RUN, and opened from that run folder.
 FITTED = frozenset({"semantic-bm"})
 
@@ -48,7 +51,10 @@ def loader(kind: str) -> Callable[[Checkpoint, Any], Ranker]:
 
 def detect(folder: Path) -> tuple[str, dict[str, Any]]:
     """The kind of an ordinary checkpoint folder, and the settings that its files give."""
-    architectures = read_config(folder).get("architectures") or [""]
+    config = read_config(folder)
+    if OWN_ENTRY in config:
+        return "trained", {}
+    architectures = config.get("architectures") or [""]
     modules = _module_types(folder)
     if architectures[0].endswith("ForSequenceClassification"):
         return "cross-encoder", _max_length(folder)

@@ -29,7 +29,8 @@ TOKENS_A_BATCH = 2048
 NOT_CONTENT = frozenset({"_name_or_path", "transformers_version", "dtype", "torch_dtype"})
 
 
-#: The scores [B] of last hidden states [B, rows, d] of one opened sequence's variants.
+#: The scores [B] of what the read-out reads of the variants of one opened sequence: last hidden states
+#: [B, rows, d], or those of all layers [B, L', S, d].
 ReadOut = Callable[[Tensor, Inputs], Tensor]
 
 
@@ -45,6 +46,8 @@ class NeuralRanker(Ranker):
 
     #: The rows of the last layer that the read-out reads; None is all.
     rows: tuple[int, ...] | None = None
+    #: Whether the read-out reads the states of all layers: the embeddings and each block's output, L' in all.
+    reads_all_layers = False
     #: Whether the read-out reads the encoder's pooler. Where it does not, the pooler may be whatever came with the
     #: checkpoint, or random if none did.
     reads_pooler = False
@@ -108,8 +111,9 @@ class NeuralRanker(Ranker):
     def score_states(
         self, states: Tensor, inputs: Inputs, pairs: Sequence[Pair], side: str = "document"
     ) -> Tensor:
-        """The scores [B] that last hidden states [B, rows, d] of opened sequences give, as `rows` are read out;
-        `pairs` give the other side's texts where a family encodes both apart."""
+        """The scores [B] that last hidden states [B, rows, d] of opened sequences give, as `rows` are read out, or
+        the states of all layers [B, L', S, d] where they are read; `pairs` give the other side's texts where a
+        family encodes both apart."""
 
     def read_outs(self, pairs: Sequence[Pair], side: str = "document") -> list[ReadOut]:
         """For each pair the read-out of variants of its opened side; what the other side needs is made once."""
@@ -136,10 +140,16 @@ class NeuralRanker(Ranker):
         sites = list(read)
         logits = [site for site in sites if site.part == "logits"]
         inner = [site for site in sites if site.part != "logits"]
+        below = [Site("resid", layer) for layer in range(self.encoder.layers * self.reads_all_layers)]
         inputs = self.opened_inputs(pairs, side)
-        run = self.encoder.run(inputs, rows=self.rows, read=inner, replace=replace, categories=categories)
-        scores = self.score_states(run.hidden, inputs, pairs, side)
-        return RankerTrace(scores, {**run.values, **dict.fromkeys(logits, scores)})
+        run = self.encoder.run(
+            inputs, rows=self.rows, read=[*inner, *below], replace=replace, categories=categories
+        )
+        states = run.hidden
+        if self.reads_all_layers:
+            states = torch.stack([*(run.values[site] for site in below), run.hidden], dim=1)
+        scores = self.score_states(states, inputs, pairs, side)
+        return RankerTrace(scores, {site: run.values.get(site, scores) for site in [*inner, *logits]})
 
     def batch(self, sequences: Sequence[Sequenced]) -> Inputs:
         """The sequences as one padded batch on the encoder's device."""

@@ -96,7 +96,8 @@ class Network(nn.Module, ABC):
 
     def losses(self, output: Output, queries: Sequence[int]) -> dict[str, Tensor]:
         """What the model goes down, by name, weighted: their sum is the total. `queries` [B] numbers the query of
-        each example."""
+        each example. What is learned matters through the output alone: each of several processes has the outputs
+        of a whole batch, and gradients through its share of them."""
         return {"rank": self.rank_loss(output.scores)}
 
     def rank_loss(self, scores: Tensor) -> Tensor:
@@ -122,7 +123,7 @@ class Network(nn.Module, ABC):
 class TransformerNetwork(Network):
     """A model on a backbone: `head` reads the states of all its layers."""
 
-    #: Whether the head reads no state but the last layer's [CLS].
+    #: Whether the head reads nothing but states[-1][:, 0], the last layer's [CLS]; it may then be given no other.
     reads_cls_only: ClassVar[bool] = False
 
     def __init__(self, settings: Any, backbone: Backbone, chunker: Chunker) -> None:

@@ -1,0 +1,197 @@
+"""`whyrank train`: can I train a better one?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from whyrank.cli import options
+from whyrank.cli.console import command, say, suggest
+from whyrank.cli.rank import fingerprint_of, first_stage_of
+from whyrank.cli.several_processes import is_one_of_several, run_in_processes
+from whyrank.cli.train_console import only_the_first_speaks, show, tell_plan, training_bar
+from whyrank.errors import UserError
+
+if TYPE_CHECKING:
+    from whyrank.learning.training.processes import Processes
+    from whyrank.learning.training.training import Training
+    from whyrank.reports.manifest import RunFolder
+
+RESULT = "train.json"
+#: What a flag is without a flag and without a file.
+DEFAULTS = {"seeds": 3, "seed": 0, "k": 100, "keep": "all"}
+#: What there must be.
+NEEDED = ("model", "backbone", "collection")
+
+
+def train(
+    out: options.RunFolderPath,
+    model: Annotated[
+        str | None,
+        typer.Option(help="dgre, lgre, bert, bert-maxp, cedr-knrm, parade, drmm or conv-knrm."),
+    ] = None,
+    backbone: Annotated[
+        str | None, typer.Option(help="A BERT-family checkpoint: a folder, a hub id or a short name.")
+    ] = None,
+    collection: Annotated[
+        str | None, typer.Option("--collection", help="A folder, a built-in name or an ir_datasets id.")
+    ] = None,
+    run: Annotated[str | None, typer.Option(help="Your first stage, a TREC run; default: BM25.")] = None,
+    folds: Annotated[
+        int | None, typer.Option(min=1, help="Default 5; 1 is one split, 60% to learn from, 20% and 20%.")
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Trainings a fold; default 3.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the model or the training: key=value.")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="A TOML file with the same names; flags win.")] = None,
+    test_queries: Annotated[
+        str | None, typer.Option(help="Ids of the queries to test on, one a line; the others are learned from.")
+    ] = None,
+    train_qrels: Annotated[
+        str | None,
+        typer.Option(
+            help="Judgements to learn from, a file or a collection (trec-rag-2024/umbrela); the collection's own "
+            "are then the test."
+        ),
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option("-k", min=1, help="Candidates a query of the first stage; default 100.")
+    ] = None,
+    queries: Annotated[int | None, typer.Option("-n", min=1, help="Only the first n judged queries.")] = None,
+    processes: Annotated[
+        int, typer.Option(min=1, help="Share each batch among so many processes (or GPUs) of this machine.")
+    ] = 1,
+    keep: Annotated[str | None, typer.Option(help="Models to keep: all, first or none; default all.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Of the folds, the first training and more.")] = None,
+) -> None:
+    """Train DGRe or a baseline on your collection, fold by fold, and test it on queries it has not seen."""
+    if processes > 1 and not is_one_of_several():
+        raise typer.Exit(run_in_processes(processes))
+    flags = {
+        "model": model, "backbone": backbone, "collection": collection, "run": run, "folds": folds, "seeds": seeds,
+        "test_queries": test_queries, "train_qrels": train_qrels, "k": k, "queries": queries, "keep": keep,
+        "seed": seed,
+    }  # fmt: skip
+    with only_the_first_speaks():
+        asked, told = _asked(flags, config, set_ or [])
+        say(f"training {asked['model']} on {asked['backbone']} with {asked['collection']}")
+        _train(asked, told, out)
+
+
+def _asked(
+    flags: dict[str, Any], config: Path | None, assignments: list[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the flags say, else the file, else the defaults; and the settings by name."""
+    from whyrank.learning.settings_values import typed
+    from whyrank.learning.training.options import read_assignments, read_toml
+
+    file = read_toml(config) if config else {}
+    kinds = {"folds": int, "seeds": int, "k": int, "queries": int, "seed": int}
+    own = {name: typed(name, file.pop(name), kinds.get(name, str), config) for name in flags if name in file}
+    given = {name: value for name, value in flags.items() if value is not None}
+    asked = {**dict.fromkeys(flags), **DEFAULTS, **own, **given}
+    for name in NEEDED:
+        if asked[name] is None:
+            raise UserError(f"no {name} is given", todo=f"give --{name}, or {name} = ... in a file (--config)")
+    return asked, {**file, **read_assignments(assignments)}
+
+
+def _train(asked: dict[str, Any], told: dict[str, Any], out: Path) -> None:
+    from whyrank.collections.catalogue import open_collection
+    from whyrank.learning.models.catalogue import model_class
+    from whyrank.learning.training.judgements import judged
+    from whyrank.learning.training.options import settled
+    from whyrank.learning.training.plan import backbone_checkpoint, plan_training
+    from whyrank.learning.training.processes import open_processes
+    from whyrank.learning.training.training import Training
+    from whyrank.reports.manifest import RunFolder
+
+    settled(model_class(asked["model"]), told, asked)  # what is told wrong is refused before anything is opened
+    backbone_checkpoint(asked["backbone"])
+    tests = asked["test_queries"]
+    what = judged(open_collection(asked["collection"]), asked["train_qrels"], Path(tests) if tests else None)
+    first, origin = first_stage_of(what.collection, Path(asked["run"]) if asked["run"] else None, asked["k"])
+    plan = plan_training(
+        asked["model"], asked["backbone"], what, first, told, folds=asked["folds"],
+        seeds=range(asked["seed"], asked["seed"] + asked["seeds"]), k=asked["k"], queries=asked["queries"],
+        names=asked,
+    )  # fmt: skip
+    inputs = {
+        "model": asked["model"], "backbone": _weights(plan.backbone), "collection": what.collection.fingerprint(),
+        "first_stage": fingerprint_of(first), "settings": plan.settings_json(), "seeds": asked["seeds"],
+        "seed": asked["seed"], "folds": len(plan.splits), "test_queries": what.test and _hash(what.test),
+        "k": asked["k"], "queries": asked["queries"], "keep": asked["keep"],
+    }  # fmt: skip
+    folder = RunFolder.claim(out, "train", inputs)
+    processes = open_processes()
+    training = Training(plan, out, out / f".training-{folder.key}", processes=processes, keep=asked["keep"])
+    if folder.manifest() and (out / RESULT).is_file():
+        say(f"{out} holds the result already")
+        result = json.loads((out / RESULT).read_text(encoding="utf-8"))
+    else:
+        result = _run(training, folder, processes, origin)
+    show(result)
+    suggest(f"open {out / 'report.html'} in a browser", *_next(result, asked, out))
+
+
+def _run(training: Training, folder: RunFolder, processes: Processes, origin: str) -> dict[str, Any]:
+    """Trains all there is to train; the first process writes the results."""
+    from whyrank.learning.training.summary import trained
+
+    tell_plan(training)
+    if processes.index == 0:
+        folder.begin()
+    with training_bar(training) as watch:
+        found, fitted = trained(training, watch)
+    result = {**found, "first_stage": origin}
+    processes.from_first(lambda: _write(training, folder, result, fitted, processes.count))
+    return result
+
+
+def _write(training: Training, folder: RunFolder, result: dict[str, Any], fitted: Any, processes: int) -> None:
+    from whyrank.collections.trec import write_run
+    from whyrank.learning.training.summary import run_of
+    from whyrank.reports.train import write_train
+
+    manifest = folder.record(jobs=len(result["runs"]), pairs_an_epoch=result["pairs"], processes=processes)
+    for seed in result["seeds"]:
+        write_run(folder.path / "runs" / f"seed{seed}.trec", run_of(fitted, seed, result["model"]))
+    paths = write_train(result, folder.path, manifest)
+    folder.save(manifest)
+    training.forget()
+    kept = sum(run["model"] is not None for run in result["runs"])
+    names = ", ".join(path.name for path in paths)
+    say(f"wrote {names}, {len(result['seeds'])} runs and {kept} models to {folder.path}")
+
+
+def _weights(backbone: Any) -> str:
+    """A hash of what the backbone starts from."""
+    from whyrank.store.packages import sha256
+
+    files = sorted(path for path in backbone.folder.iterdir() if path.suffix in (".safetensors", ".bin", ".json"))
+    return _hash(f"{path.name} {sha256(path)}" for path in files)
+
+
+def _hash(lines: Iterable[str]) -> str:
+    import hashlib
+
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _next(result: dict[str, Any], asked: dict[str, Any], out: Path) -> list[str]:
+    """Measure the runs again, where all judged queries were tested, and open the model that validation likes best:
+    the test is for telling, not for choosing."""
+    kept = [run for run in result["runs"] if run["model"]]
+    partly = asked["test_queries"] or asked["queries"] or (len(result["folds"]) == 1 and not asked["train_qrels"])
+    runs = [out / "runs" / f"seed{seed}.trec" for seed in result["seeds"]]
+    first = [command("eval", *runs, "--qrels", asked["collection"])] * (not partly)
+    if not kept:
+        return first
+    best = max(kept, key=lambda run: run["history"][run["chosen"]]["validation"])
+    opened = command("audit", "--ranker", out / best["model"], "--collection", asked["collection"], "-o", "RUN")
+    return [*first, opened]

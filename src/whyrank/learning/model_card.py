@@ -1,0 +1,33 @@
+"""The model card of a trained model: what it is, how it was trained, how to open it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def model_card(model: str, backbone: str, settings: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+    """Markdown; `facts` are what config.json says of the training."""
+    about = {key: value for key, value in facts.items() if key not in ("test", "settings")}
+    measured = {name: f"{value:.4f}" for name, value in facts.get("test", {}).items()}
+    unseen = "test queries, which were neither learned from nor chosen by"
+    lines = [
+        "---", "library_name: whyrank", "pipeline_tag: text-ranking", "---", "",
+        f"# {model} on {backbone}", "",
+        f"A re-ranker trained with whyrank on {facts.get('collection', 'a collection')}.", "",
+        "```python", "import whyrank", "", 'ranker = whyrank.load("THIS FOLDER")',
+        'ranker.rank("a query", ["a document", "another"])', "```", "",
+        "## Training", "", *_table(about), "",
+        "## Settings", "", *_table({**settings, **facts.get("settings", {})}), "",
+        "## Measured", "", f"Means over {facts.get('test_queries', 'the')} {unseen}.", "", *_table(measured), "",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _table(rows: Mapping[str, Any]) -> list[str]:
+    return ["| | |", "|---|---|", *(f"| {key} | {_shown(value)} |" for key, value in rows.items())]
+
+
+def _shown(value: Any) -> str:
+    shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return shown.replace("|", "\\|")

@@ -1,0 +1,104 @@
+"""Settings by name: values from a command line, a TOML file or a saved config, checked for what is expected."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from whyrank.errors import UserError, nearest
+
+S = TypeVar("S")
+TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+#: How to write nothing where nothing is a value.
+NOTHING = "none"
+
+
+class _Unfit(Exception):
+    """A value that is not of the type expected."""
+
+
+def names_of(kind: type) -> list[str]:
+    """The settings that a dataclass has."""
+    return [field.name for field in fields(kind)]
+
+
+def settings_of(kind: type[S], told: Mapping[str, Any], where: str | Path | None = None) -> S:
+    """A dataclass of settings from values by name, texts or typed; what is not told keeps its default."""
+    known = names_of(kind)
+    hints = get_type_hints(kind)
+    for name in told:
+        if name not in known:
+            raise UserError(f"no setting is called '{name}'", where=where, todo=nearest(name, known))
+    return kind(**{name: typed(name, value, hints[name], where) for name, value in told.items()})
+
+
+def typed(name: str, value: Any, hint: Any, where: str | Path | None = None) -> Any:
+    """A value as its type; refused with what was expected."""
+    try:
+        return _as(value, hint)
+    except _Unfit:
+        raise UserError(f"{name} is {value!r}", where=where, todo=f"it must be {_expected(hint)}") from None
+
+
+def _as(value: Any, hint: Any) -> Any:
+    """The value as its type, or _Unfit."""
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return _as_one_of(value, inside)
+    if origin is tuple:
+        parts = value.split(",") if isinstance(value, str) else value
+        if not isinstance(parts, list | tuple):
+            raise _Unfit
+        return tuple(_as(part.strip() if isinstance(part, str) else part, inside[0]) for part in parts)
+    if origin is Literal:
+        if value not in inside:
+            raise _Unfit
+        return value
+    return _as_plain(value, hint)
+
+
+def _as_one_of(value: Any, hints: tuple[Any, ...]) -> Any:
+    if value is None or (isinstance(value, str) and value.lower() == NOTHING and type(None) in hints):
+        if type(None) in hints:
+            return None
+        raise _Unfit
+    for hint in (one for one in hints if one is not type(None)):
+        try:
+            return _as(value, hint)
+        except _Unfit:
+            continue
+    raise _Unfit
+
+
+def _as_plain(value: Any, hint: Any) -> Any:
+    if hint is bool:
+        text = str(value).lower()
+        if text not in (*TRUE, *FALSE):
+            raise _Unfit
+        return text in TRUE
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise _Unfit
+    if hint is str and not isinstance(value, str):
+        raise _Unfit
+    if hint is int and isinstance(value, float):
+        raise _Unfit
+    try:
+        return hint(value)
+    except ValueError:
+        raise _Unfit from None
+
+
+def _expected(hint: Any) -> str:
+    """The type in words."""
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return " or ".join(_expected(one) for one in inside)
+    if origin is tuple:
+        return f"{_expected(inside[0])}, or several with commas between them"
+    if origin is Literal:
+        return f"one of {', '.join(map(str, inside))}"
+    words = {bool: "true or false", int: "a whole number", float: "a number", str: "text", type(None): NOTHING}
+    return words.get(hint, str(hint))

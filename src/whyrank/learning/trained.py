@@ -1,0 +1,156 @@
+"""Models trained here, as rankers: those on a transformer can be opened, those on word vectors cannot."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from whyrank.encoders.inputs import Inputs
+from whyrank.errors import UserError
+from whyrank.learning.models.chunks import Chunks
+from whyrank.learning.models.network import Network, TransformerNetwork
+from whyrank.learning.opened_chunks import OpenedChunks
+from whyrank.rankers.checkpoint import Checkpoint
+from whyrank.rankers.neural import NOT_CONTENT, TOKENS_A_BATCH, NeuralRanker
+from whyrank.rankers.ranker import Pair, Progress, Ranker, Scores
+from whyrank.text.pieces import Pieces
+from whyrank.text.tokens import Tokens
+
+#: What every trained model is loaded as.
+KIND = "trained"
+#: Characters a token, about: only the sizes of batches depend on it.
+CHARACTERS = 4
+#: Tokens that stand before each chunk of a document: the special ones, and a query of usual length.
+BEFORE_DOCUMENT = 36
+
+
+class Trained(NeuralRanker):
+    """A model on a transformer. Its opened pass is over a document that is read in one chunk."""
+
+    kind = KIND
+
+    def __init__(self, checkpoint: Checkpoint, network: TransformerNetwork) -> None:
+        own, encoder = network.backbone.pieces, network.backbone.encoder
+        pieces = Pieces(own.tokenizer, network.chunker.max_length, own.pad_id, own.types)
+        super().__init__(checkpoint, encoder, pieces)
+        self.network = network
+        self.rows = (0,) if network.reads_cls_only else None
+        self.reads_all_layers = not network.reads_cls_only
+
+    def scores(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Scores:
+        return network_scores(self.network, self._scores, pairs, progress)
+
+    def _scores(self, chunks: Chunks) -> Tensor:
+        """The scores [B] by our own pass, which computes no more of the top layer than the head reads."""
+        if self.network.reads_cls_only:
+            states = [self.encoder.run(chunks.inputs, rows=self.rows).hidden]
+        else:
+            states = self.network.backbone.opened_states(chunks.inputs)
+        return self.network.head(states, chunks).scores
+
+    def head_weights(self) -> Iterable[Tensor]:
+        state = self.network.state_dict()
+        return [weight for name, weight in state.items() if not name.startswith("backbone.")]
+
+    @property
+    def document_length(self) -> int:
+        """All tokens that its chunks have room for; where passages are cut by words, as many tokens as words."""
+        chunker = self.network.chunker
+        if chunker.most == 1 and chunker.words is None:
+            return self.max_length
+        if chunker.words is not None:
+            return chunker.words + (chunker.most - 1) * (chunker.stride or chunker.words)
+        before = min(BEFORE_DOCUMENT, self.max_length // 2)
+        return chunker.most * (self.max_length - before) + before
+
+    def document_tokens(self, query: str, text: str) -> Tokens:
+        return self.pieces.whole(text, query=self.network.chunker.cut_query(query))
+
+    def opened_inputs(self, pairs: Sequence[Pair], side: str = "document") -> Inputs:
+        chunks = self.network.read(pairs)
+        if len(chunks) > chunks.examples:
+            raise UserError(
+                f"a document of more than one chunk cannot be opened in {self.name}, which reads each by itself",
+                todo=f"give --max-length {self.max_length}, which cuts documents there, or shorter pairs",
+            )
+        return OpenedChunks.of_chunks(chunks)
+
+    def score_states(
+        self, states: Tensor, inputs: Inputs, pairs: Sequence[Pair], side: str = "document"
+    ) -> Tensor:
+        assert isinstance(inputs, OpenedChunks)
+        self.network.eval()
+        layers = list(states.unbind(dim=1)) if self.reads_all_layers else [states]
+        return self.network.head(layers, inputs.chunks()).scores
+
+
+class TrainedOnWords(Ranker):
+    """A model on word vectors, which has no transformer inside."""
+
+    kind = KIND
+
+    def __init__(self, checkpoint: Checkpoint, network: Network) -> None:
+        self.name, self.source, self.checkpoint = checkpoint.name, checkpoint.source, checkpoint
+        self.network = network
+
+    def scores(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Scores:
+        return network_scores(self.network, self.network, pairs, progress)
+
+    def fingerprint(self) -> str:
+        config = {key: value for key, value in self.checkpoint.config.items() if key not in NOT_CONTENT}
+        digest = hashlib.sha256(json.dumps([self.kind, config], sort_keys=True, default=str).encode())
+        tokenizer = self.checkpoint.folder / "tokenizer.json"
+        digest.update(tokenizer.read_bytes() if tokenizer.exists() else b"")
+        for name, weight in self.network.state_dict().items():
+            digest.update(name.encode() + weight.detach().cpu().contiguous().numpy().tobytes())
+        return digest.hexdigest()
+
+
+def as_ranker(network: Network, checkpoint: Checkpoint) -> Trained | TrainedOnWords:
+    """The network as a ranker, which scores with its weights as they are at the time."""
+    if isinstance(network, TransformerNetwork):
+        return Trained(checkpoint, network)
+    return TrainedOnWords(checkpoint, network)
+
+
+def network_scores(
+    network: Network,
+    score: Callable[[Any], Tensor],
+    pairs: Sequence[Pair],
+    progress: Progress | None = None,
+) -> Scores:
+    """The pairs' scores in batches of like lengths, without dropping out and without gradients."""
+    values, cut = np.empty(len(pairs), dtype=np.float32), 0
+    network.eval()
+    for indices in _batches(pairs, _most_tokens(network)):
+        with torch.no_grad():
+            batch = network.read([pairs[i] for i in indices])
+            values[indices] = score(batch).cpu().numpy()
+        cut += batch.cut
+        if progress:
+            progress(len(indices))
+    return Scores(values, cut)
+
+
+def _most_tokens(network: Network) -> int:
+    """How many tokens the network reads of a pair at most."""
+    if isinstance(network, TransformerNetwork):
+        return network.chunker.most * network.chunker.max_length
+    return int(network.settings.max_length)
+
+
+def _batches(pairs: Sequence[Pair], most: int) -> Iterator[list[int]]:
+    """Indices of pairs of like lengths, the longest first, about `TOKENS_A_BATCH` tokens a batch."""
+    sizes = [min(most, (len(query) + len(text)) // CHARACTERS + 1) for query, text in pairs]
+    order = sorted(range(len(pairs)), key=lambda i: -(len(pairs[i][0]) + len(pairs[i][1])))
+    start = 0
+    while start < len(order):
+        count = max(1, TOKENS_A_BATCH // sizes[order[start]])
+        yield order[start : start + count]
+        start += count

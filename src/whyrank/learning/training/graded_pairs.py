@@ -1,0 +1,104 @@
+"""Pairs of a better and a worse document of one query, epoch by epoch."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
+
+from whyrank.learning.material import Material
+
+T = TypeVar("T")
+
+
+class GradedPair(NamedTuple):
+    """Two documents of a query, the first with the higher grade."""
+
+    qid: str
+    better: str
+    worse: str
+
+
+class GradedQuery(NamedTuple):
+    """A query's documents that can be the better one, each with those of a lower grade."""
+
+    qid: str
+    better: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True)
+class GradedPairs:
+    """The queries to learn from; of each at most `positives` better documents an epoch, `negatives` pairs each."""
+
+    queries: tuple[GradedQuery, ...]
+    negatives: int = 1
+    positives: int | None = None
+
+    @classmethod
+    def of(
+        cls, material: Material, qids: Iterable[str], negatives: int = 1, positives: int | None = None
+    ) -> GradedPairs:
+        """Better is what the material calls positive; worse is what has a lower grade among the query's candidates
+        and positives, where nobody's judgement counts as 0."""
+        found = [_graded(material, qid) for qid in qids]
+        return cls(tuple(query for query in found if query.better), negatives, positives)
+
+    def __len__(self) -> int:
+        """Pairs an epoch; a little less where some positives that are not always taken have few below them."""
+        return sum(self._most(query) for query in self.queries)
+
+    def _most(self, query: GradedQuery) -> int:
+        counts = sorted((min(self.negatives, len(worse)) for _, worse in query.better), reverse=True)
+        return sum(counts[: self.positives])
+
+    def steps(self, batch: int) -> int:
+        """Steps an epoch, of at most so many pairs."""
+        return max(1, math.ceil(len(self) / batch))
+
+    def batches(self, seed: int, epoch: int, batch: int) -> list[list[GradedPair]]:
+        """The pairs of an epoch in steps of like sizes, none above `batch`."""
+        return in_parts(self.epoch(seed, epoch), self.steps(batch))
+
+    def epoch(self, seed: int, epoch: int) -> list[GradedPair]:
+        """The pairs of an epoch in the order they are learned, both decided by seed and epoch alone.
+
+        The pairs of each query are spread over the whole epoch, the i-th of n at (i + u)/n with u random, so that
+        those who stand together come from different queries where there are several.
+        """
+        placed: list[tuple[float, GradedPair]] = []
+        for query in self.queries:
+            pairs = self._drawn(query, seed, epoch)
+            start = random.Random(f"places/{seed}/{epoch}/{query.qid}").random()
+            placed += [((i + start) / len(pairs), pair) for i, pair in enumerate(pairs)]
+        return [pair for _, pair in sorted(placed)]
+
+    def _drawn(self, query: GradedQuery, seed: int, epoch: int) -> list[GradedPair]:
+        draw = random.Random(f"pairs/{seed}/{epoch}/{query.qid}")
+        count = len(query.better) if self.positives is None else min(self.positives, len(query.better))
+        pairs = [
+            GradedPair(query.qid, better, other)
+            for better, worse in draw.sample(query.better, count)
+            for other in draw.sample(worse, min(self.negatives, len(worse)))
+        ]
+        draw.shuffle(pairs)
+        return pairs
+
+
+def in_parts(items: Sequence[T], count: int) -> list[list[T]]:
+    """So many runs of items one after another, of sizes that differ by one at most; empty ones are left out."""
+    edges = [number * len(items) // count for number in range(count + 1)]
+    return [list(items[a:b]) for a, b in pairwise(edges) if a < b]
+
+
+def _graded(material: Material, qid: str) -> GradedQuery:
+    grades = {docno: material.grade(qid, docno) for docno in material.positives[qid]}
+    grades |= {row.docno: material.grade(qid, row.docno) for row in material.candidates[qid]}
+    found = []
+    for docno in material.positives[qid]:
+        worse = tuple(other for other, grade in grades.items() if grade < grades[docno])
+        if worse:
+            found.append((docno, worse))
+    return GradedQuery(qid, tuple(found))

@@ -1,0 +1,157 @@
+"""A training planned and checked: what can be refused is refused before anything is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+from whyrank.collections.collection import Collection
+from whyrank.collections.records import Run
+from whyrank.errors import UserError
+from whyrank.learning.material import Material
+from whyrank.learning.models.catalogue import model_class
+from whyrank.learning.models.network import Ingredients, Network, NetworkSettings, TransformerNetwork
+from whyrank.learning.seeding import seeded
+from whyrank.learning.splits import Split, fold_queries, hold_out
+from whyrank.learning.training.graded_pairs import GradedPairs
+from whyrank.learning.training.judgements import Judged
+from whyrank.learning.training.options import settled
+from whyrank.learning.training.settings import TrainSettings
+from whyrank.rankers.checkpoint import Checkpoint
+from whyrank.rankers.find import find_checkpoint
+
+FOLDS = 5
+
+
+class Job(NamedTuple):
+    """One training: the number of its fold (from 1) and the number that seeds it."""
+
+    fold: int
+    seed: int
+
+    def __str__(self) -> str:
+        return f"fold{self.fold}-seed{self.seed}"
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Everything that decides what a training comes to."""
+
+    model: type[Network]
+    network: NetworkSettings
+    settings: TrainSettings
+    backbone: Checkpoint
+    collection: Collection
+    material: Material
+    splits: tuple[Split, ...]
+    seeds: tuple[int, ...]
+
+    @property
+    def jobs(self) -> list[Job]:
+        return [Job(fold, seed) for fold in range(1, len(self.splits) + 1) for seed in self.seeds]
+
+    def pairs(self, fold: int) -> GradedPairs:
+        """What a fold learns from."""
+        how = self.settings
+        return GradedPairs.of(self.material, self.splits[fold - 1].train, how.negatives, how.positives)
+
+    def new_network(self, seed: int) -> Network:
+        """The untrained network; what starts anew is decided by the seed."""
+        with seeded(seed):
+            return self.model.of(self.network, Ingredients(self.backbone, self.collection))
+
+    def settings_json(self) -> dict[str, Any]:
+        """Every value that was told or is a default."""
+        return {"model": asdict(self.network), "training": asdict(self.settings)}
+
+
+def plan_training(
+    model: str,
+    backbone: str,
+    what: Judged,
+    first: Run,
+    told: Mapping[str, Any],
+    *,
+    folds: int | None = None,
+    seeds: Sequence[int] = (0,),
+    k: int = 100,
+    queries: int | None = None,
+    names: Iterable[str] = (),
+) -> Plan:
+    """Trains `model` on `backbone`, in folds of the judged queries or on the others than the test's.
+
+    `told` are settings of the model and of the training by name; `first` gives the candidates, k a query;
+    `queries` takes only the first so many (of those to learn from, where test queries are given); the first seed
+    decides the folds.
+    """
+    kind = model_class(model)
+    network, settings = settled(kind, told, names)
+    checkpoint = backbone_checkpoint(backbone)
+    network = fitted_length(kind, network, checkpoint, asked="max_length" in told)
+    material = Material.of(what.collection, first, k=k, positive=settings.positive, relevant=False)
+    splits = _splits(what, material, folds, seeds[0], queries)
+    found = Plan(kind, network, settings, checkpoint, what.collection, material, tuple(splits), tuple(seeds))
+    check_splits(found)
+    return found
+
+
+def backbone_checkpoint(name: str) -> Checkpoint:
+    """The checkpoint of a backbone, without what it says of how it is used as a ranker."""
+    if name == "bm25":
+        raise UserError("bm25 is no backbone", todo="give a BERT-family checkpoint, such as bi-minilm-l6")
+    return replace(find_checkpoint(name), settings={})
+
+
+def fitted_length(
+    kind: type[Network], settings: NetworkSettings, checkpoint: Checkpoint, asked: bool
+) -> NetworkSettings:
+    """The settings with a max_length that the backbone's positions allow: the default is cut to it, a number that
+    was asked for is refused."""
+    if not issubclass(kind, TransformerNetwork):
+        return settings
+    longest = Ingredients(checkpoint).backbone().pieces.max_length
+    if settings.max_length <= longest:
+        return settings
+    if asked:
+        raise UserError(
+            f"max_length is {settings.max_length}, and {checkpoint.name} has positions for {longest} tokens",
+            todo=f"set max_length to {longest} or less; longer documents are read in chunks",
+        )
+    return replace(settings, max_length=longest)
+
+
+def check_splits(plan: Plan) -> None:
+    """Raises for a fold that has no pair to learn from, or nothing relevant to find among its candidates."""
+    for number, split in enumerate(plan.splits, start=1):
+        if not plan.pairs(number).queries:
+            raise UserError(
+                f"the training queries of fold {number} have no relevant document with a worse one beside it",
+                where=plan.material.name,
+                todo="judgements of a lower grade, or more candidates (-k), are needed",
+            )
+        for part, qids in (("validation", split.validation), ("test", split.test)):
+            if not any(_has_relevant(plan.material, qid) for qid in qids):
+                raise UserError(
+                    f"the {part} queries of fold {number} have no relevant document among their candidates",
+                    where=plan.material.name,
+                    todo="give a first stage that finds some (--run, -k), other folds, or another --seed",
+                )
+
+
+def _has_relevant(material: Material, qid: str) -> bool:
+    positive = set(material.positives[qid])
+    return any(row.docno in positive for row in material.candidates[qid])
+
+
+def _splits(what: Judged, material: Material, folds: int | None, seed: int, queries: int | None) -> list[Split]:
+    if what.test is None:
+        return fold_queries(
+            islice(material.queries, queries), FOLDS if folds is None else folds, seed, material.name
+        )
+    if folds not in (None, 1):
+        raise UserError(f"{folds} folds, with test queries given", todo="leave --folds out")
+    test = [qid for qid in what.test if qid in material.queries]
+    others = [qid for qid in material.queries if qid not in set(what.test)]
+    return [hold_out(islice(others, queries), test, seed, material.name)]

@@ -1,0 +1,94 @@
+"""What train.json says: the tables, the curves, and all that decided them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from whyrank.collections.records import Retrieved, Run
+from whyrank.learning.measured import Candidates, Values
+from whyrank.learning.tables import differences, table_row
+from whyrank.learning.training.plan import Plan
+from whyrank.learning.training.training import Fitted, Training, Watch
+
+#: The row of what is re-ranked.
+FIRST_STAGE = "first stage"
+
+
+def trained(training: Training, watch: Watch | None = None) -> tuple[dict[str, Any], list[Fitted]]:
+    """Trains, and gives what train.json says of it, with the jobs' results."""
+    plan = training.plan
+    fitted = training.run(watch)
+    material, first = plan.material, first_stage_values(plan)
+    return {
+        "model": plan.model.name,
+        "backbone": plan.backbone.name,
+        "collection": material.name,
+        "settings": plan.settings_json(),
+        "seeds": list(plan.seeds),
+        "folds": [{part: list(qids) for part, qids in split} for split in plan.splits],
+        "queries": len(material.queries),
+        "left_out": material.left_out,
+        "lacking": material.lacking,
+        "pairs": [len(plan.pairs(fold)) for fold in range(1, len(plan.splits) + 1)],
+        **summarise(plan.model.name, fitted, first, plan.settings.measures, plan.seeds[0]),
+        "runs": [_run(training, one) for one in fitted],
+        "first_stage_values": first,
+    }, fitted
+
+
+def first_stage_values(plan: Plan) -> Values:
+    """The measures of the candidates of all test queries in the order they came in."""
+    qids = [qid for split in plan.splits for qid in split.test]
+    return Candidates.of(plan.material, qids).first_stage(plan.settings.measures)
+
+
+def summarise(
+    name: str, fitted: Sequence[Fitted], first: Values, measures: Sequence[str], seed: int = 0
+) -> dict[str, Any]:
+    """`table` (all folds together), `by_fold` (each fold and seed) and `differences`, for train.json."""
+    seeds = list(by_seed(fitted).values())
+    rows = {FIRST_STAGE: [first], name: seeds}
+    return {
+        "table": [table_row(row, measure, rows[row], seed) for row in rows for measure in measures],
+        "by_fold": [
+            {**one.job._asdict(), "chosen": one.history.best, **_without_name(measure, one.test, seed)}
+            for one in fitted
+            for measure in measures
+        ],
+        "differences": differences("training", [(name, FIRST_STAGE)], rows, measures, seed),
+    }
+
+
+def by_seed(fitted: Sequence[Fitted]) -> dict[int, Values]:
+    """For each seed the test values of all folds together: each query was tested once."""
+    found: dict[int, Values] = {}
+    for one in fitted:
+        for measure, values in one.test.items():
+            mine = found.setdefault(one.job.seed, {}).setdefault(measure, {})
+            assert not mine.keys() & values.keys(), "a query is tested in one fold only"
+            mine.update(values)
+    return found
+
+
+def run_of(fitted: Sequence[Fitted], seed: int, tag: str) -> Run:
+    """The test queries of all folds, ranked by the models of one seed."""
+    found: Run = {}
+    for one in (one for one in fitted if one.job.seed == seed):
+        for qid, scores in one.scores.items():
+            best = sorted(scores.items(), key=lambda pair: -pair[1])
+            found[qid] = [Retrieved(qid, docno, i, score, tag) for i, (docno, score) in enumerate(best, start=1)]
+    return found
+
+
+def _without_name(measure: str, values: Values, seed: int) -> dict[str, Any]:
+    row = table_row("", measure, [values], seed)
+    return {key: row[key] for key in ("measure", "mean", "low", "high", "queries")}
+
+
+def _run(training: Training, one: Fitted) -> dict[str, Any]:
+    folder = training.model_folder(one.job)
+    return {
+        **one.job._asdict(), "chosen": one.history.best, "history": one.history.to_json(), "test": one.test,
+        "model": None if folder is None else f"models/{folder.name}",
+    }  # fmt: skip

@@ -1,0 +1,190 @@
+"""All trainings of a plan: each fold with each seed, chosen on validation queries, tested on others."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from whyrank import __version__
+from whyrank.errors import UserError
+from whyrank.learning.epochs import run_epochs
+from whyrank.learning.history import History
+from whyrank.learning.measured import Candidates, Values
+from whyrank.learning.models.network import Network
+from whyrank.learning.optimisation import NotFinite
+from whyrank.learning.saved import save_trained
+from whyrank.learning.trained import as_ranker
+from whyrank.learning.training.pair_learning import Learners, PairEpochs
+from whyrank.learning.training.plan import Job, Plan
+from whyrank.learning.training.processes import Alone, Processes
+from whyrank.learning.training.shared import SharedCheckpoints, shared_scores
+from whyrank.rankers.ranker import Ranker
+from whyrank.store.atomic import write_text
+
+#: Which of the trained models are kept: all, the first job's, or none.
+KEEPS = ("all", "first", "none")
+
+
+class Moment(NamedTuple):
+    """Where the work is: `done` steps of all jobs together, the job, its epoch, the epoch's losses so far by name
+    (none while it is measured), the last value of the measure that selects, and whether the epoch is over."""
+
+    done: int
+    job: Job
+    epoch: int
+    losses: dict[str, float]
+    validation: float | None
+    over: bool = False
+
+
+#: Told where the work is.
+Watch = Callable[[Moment], object]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a job ended with: its epochs, the test queries' measures after the epoch that validation chose, and the
+    scores behind them, by query and document."""
+
+    job: Job
+    history: History
+    test: Values
+    scores: dict[str, dict[str, float]]
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.job._asdict(), "history": self.history.to_json(), "test": self.test, "scores": self.scores}
+
+    @classmethod
+    def from_json(cls, told: dict[str, Any]) -> Fitted:
+        history = History.from_json(told["history"])
+        return cls(Job(told["fold"], told["seed"]), history, told["test"], told["scores"])
+
+
+class Training:
+    """The jobs of a plan.
+
+    Models go to `folder`/models, an ordinary folder a job. `work` holds what a kill must not lose: the last and
+    the best epoch of the running job, and the results of those that are finished.
+    """
+
+    def __init__(
+        self, plan: Plan, folder: Path, work: Path, *, processes: Processes | None = None, keep: str = "all"
+    ) -> None:
+        if keep not in KEEPS:
+            raise UserError(f"cannot keep '{keep}'", todo=f"choose {', '.join(KEEPS)}")
+        self.plan, self.models, self.work, self.keep = plan, folder / "models", work, keep
+        self.processes = processes or Alone()
+        self._done = 0
+
+    @property
+    def steps(self) -> int:
+        """Steps of all jobs, should none stop early."""
+        return sum(self._steps_of(job) for job in self.plan.jobs)
+
+    def run(self, watch: Watch | None = None) -> list[Fitted]:
+        """Trains what is not trained yet."""
+        self._done, found = 0, []
+        for job in self.plan.jobs:
+            found.append(self._fitted(job, watch or (lambda moment: None)))
+            self._done += self._steps_of(job)
+        return found
+
+    def model_folder(self, job: Job) -> Path | None:
+        """Where a job's model is kept, if it is."""
+        kept = self.keep == "all" or (self.keep == "first" and job == self.plan.jobs[0])
+        return self.models / str(job) if kept else None
+
+    def forget(self) -> None:
+        """Deletes what was kept in case of a kill."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        for lock in self.models.glob(".*.lock"):
+            lock.unlink(missing_ok=True)
+
+    def _steps_of(self, job: Job) -> int:
+        return self.plan.pairs(job.fold).steps(self.plan.settings.batch) * self.plan.settings.epochs
+
+    def _fitted(self, job: Job, watch: Watch) -> Fitted:
+        kept = self.work / f"{job}.json"
+        told = self.processes.from_first(lambda: kept.read_text(encoding="utf-8") if kept.exists() else None)
+        if told:
+            return Fitted.from_json(json.loads(told))
+        network = self.plan.new_network(job.seed).to(self.processes.device)
+        checkpoints = SharedCheckpoints(self.work / str(job), self.processes)
+        history = self._train(job, network, checkpoints, watch)
+        checkpoints.restore_weights(network, history.best)
+        fitted = self._tested(job, network, history)
+        self.processes.from_first(lambda: self._keep(fitted, network, kept))
+        checkpoints.forget()
+        return fitted
+
+    def _train(self, job: Job, network: Network, checkpoints: SharedCheckpoints, watch: Watch) -> History:
+        plan, settings, processes = self.plan, self.plan.settings, self.processes
+        pairs, split = plan.pairs(job.fold), plan.splits[job.fold - 1]
+        steps = pairs.steps(settings.batch)
+        ranker, candidates = self._ranker(network), Candidates.of(plan.material, split.validation)
+        last: list[float] = []
+
+        def tell(epoch: int, step: int, losses: dict[str, float], over: bool = False) -> None:
+            done = self._done + max(0, epoch - 1) * steps + step
+            watch(Moment(done, job, epoch, losses, last[-1] if last else None, over))
+
+        def validate(epoch: int) -> float:
+            tell(epoch, steps * bool(epoch), {})
+            found = candidates.values(shared_scores(candidates, ranker, processes), [settings.select])
+            last.append(fmean(found[settings.select].values()))
+            tell(epoch, steps * bool(epoch), {}, over=True)
+            return last[-1]
+
+        learners = Learners.of(network, settings, steps * settings.epochs)
+        epochs = PairEpochs(learners, plan.material, pairs, settings, processes, job.seed, tell)
+        try:
+            return run_epochs(learners, checkpoints, epochs.train, validate, settings.epochs, settings.patience)
+        except NotFinite as error:
+            raise UserError(
+                f"{error} of fold {job.fold}, seed {job.seed}",
+                where=self.work / str(job),
+                todo="the last good epoch is kept there; try a lower rate and backbone_rate, with another -o",
+            ) from error
+
+    def _tested(self, job: Job, network: Network, history: History) -> Fitted:
+        candidates = Candidates.of(self.plan.material, self.plan.splits[job.fold - 1].test)
+        scores = shared_scores(candidates, self._ranker(network), self.processes)
+        by_query: dict[str, dict[str, float]] = {}
+        for row, score in zip(candidates.rows, scores, strict=True):
+            by_query.setdefault(row.qid, {})[row.docno] = score
+        return Fitted(job, history, candidates.values(scores, self.plan.settings.measures), by_query)
+
+    def _keep(self, fitted: Fitted, network: Network, path: Path) -> None:
+        folder = self.model_folder(fitted.job)
+        if folder is not None:
+            save_trained(network, self.plan.backbone, folder, self._facts(fitted))
+        write_text(path, json.dumps(fitted.to_json()))
+
+    def _facts(self, fitted: Fitted) -> dict[str, Any]:
+        """What the model's config and card say of its training."""
+        plan, job, history = self.plan, fitted.job, fitted.history
+        split = plan.splits[job.fold - 1]
+        return {
+            "collection": plan.material.name,
+            "fold": f"{job.fold} of {len(plan.splits)}",
+            "seed": job.seed,
+            "epoch": history.best,
+            "epochs_trained": history.last,
+            "train_queries": len(split.train),
+            "validation_queries": len(split.validation),
+            "test_queries": len(split.test),
+            "pairs_an_epoch": len(plan.pairs(job.fold)),
+            "selected_by": plan.settings.select,
+            "validation": history.epochs[history.best].validation,
+            "settings": asdict(plan.settings),
+            "test": {name: fmean(values.values()) for name, values in fitted.test.items()},
+            "whyrank": __version__,
+        }
+
+    def _ranker(self, network: Network) -> Ranker:
+        return as_ranker(network, self.plan.backbone)

@@ -1,0 +1,143 @@
+"""The report of a training, from train.json."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from whyrank.reports.audit import p_text
+from whyrank.reports.html import Cell, Report
+from whyrank.reports.numbers import with_ends
+from whyrank.reports.train_figures import fold_means, loss_curves, loss_names, value_of
+from whyrank.store.atomic import write_text
+
+SIGNIFICANT = 0.05
+Told = dict[str, Any]
+
+
+def write_train(told: Told, folder: Path, manifest: dict[str, Any]) -> list[Path]:
+    """train.json, the figures and report.html."""
+    paths = [folder / "train.json", folder / "curves.svg", folder / "means.svg"]
+    curves = loss_curves(told["runs"], told["settings"]["training"]["select"])
+    means = fold_means(told["by_fold"], told["table"], told["model"])
+    for path, text in zip(paths, (json.dumps(told, indent=2, allow_nan=False) + "\n", curves, means), strict=True):
+        write_text(path, text)
+    return [*paths, _report(told, curves, means).write(folder / "report.html", manifest)]
+
+
+def verdict(told: Told) -> list[str]:
+    """What the differences to the first stage come to; plainly so when nothing is more than chance."""
+    queries = told["table"][0]["queries"]
+    found = []
+    for row in told["differences"]:
+        shown = with_ends(row["difference"], row["low"], row["high"], "+.4f")
+        chance = "significant" if _significant(row) else "not significant"
+        found.append(
+            f"{row['of']} - {row['against']}, {row['measure']}: {shown}, p {p_text(_number(row['p_holm']))} "
+            f"(Holm), {chance} at {SIGNIFICANT} on {queries} test queries."
+        )
+    idle = [run for run in told["runs"] if run["chosen"] == 0]
+    if idle:
+        found.append(
+            f"In {len(idle)} of {len(told['runs'])} trainings no epoch did better on the validation queries than "
+            "the untrained model, which was kept."
+        )
+    return found
+
+
+def _report(told: Told, curves: str, means: str) -> Report:
+    sizes = {part: [len(fold[part]) for fold in told["folds"]] for part in ("train", "validation", "test")}
+    report = Report(
+        f"Training {told['model']} on {told['collection']}",
+        f"Backbone {told['backbone']}; {len(told['folds'])} fold(s) of {_span(sizes['train'])} queries to learn "
+        f"from, {_span(sizes['validation'])} to choose by and {_span(sizes['test'])} to test on; "
+        f"{len(told['seeds'])} seed(s); 95% intervals by bootstrap over test queries.",
+    )
+    report.heading("What was found")
+    for sentence in verdict(told):
+        report.paragraph(sentence)
+    report.table(*_table(told))
+    report.heading("Folds and seeds")
+    report.figure(means, "Test means with 95% intervals over queries, each fold and seed, and all.", _data(told))
+    report.table(*_by_fold(told))
+    report.heading("Learning")
+    caption = (
+        f"A line a seed. A ring marks the epoch that validation {told['settings']['training']['select']} chose; "
+        "epoch 0 is the model before training."
+    )
+    report.figure(curves, caption, _history(told))
+    report.heading("How it was trained")
+    _settings(report, told)
+    return report
+
+
+def _table(told: Told) -> tuple[list[str], list[list[Cell]], str]:
+    measures = list(dict.fromkeys(row["measure"] for row in told["table"]))
+    found = {(row["name"], row["measure"]): row for row in told["table"]}
+    rows: list[list[Cell]] = []
+    for name in dict.fromkeys(row["name"] for row in told["table"]):
+        mine = [found[name, measure] for measure in measures]
+        seeds = [" ".join(f"{value:.4f}" for value in row["by_seed"]) for row in mine]
+        shown = seeds if name == told["model"] else ["–"] * len(seeds)
+        rows.append([name, *(with_ends(row["mean"], row["low"], row["high"], ".4f") for row in mine), *shown])
+    columns = ["ranker", *measures, *(f"{measure} by seed" for measure in measures)]
+    caption = "Means over the test queries of all folds, the seeds of a query averaged first; 95% intervals."
+    return columns, rows, caption
+
+
+def _by_fold(told: Told) -> tuple[list[str], list[list[Cell]], str]:
+    measures = list(dict.fromkeys(row["measure"] for row in told["by_fold"]))
+    found = {(row["fold"], row["seed"], row["measure"]): row for row in told["by_fold"]}
+    rows: list[list[Cell]] = []
+    for run in told["runs"]:
+        mine = [found[run["fold"], run["seed"], measure] for measure in measures]
+        cells = [with_ends(row["mean"], row["low"], row["high"], ".4f") for row in mine]
+        validation = run["history"][run["chosen"]]["validation"]
+        rows.append([run["fold"], run["seed"], mine[0]["queries"], *cells, run["chosen"], f"{validation:.4f}"])
+    columns = ["fold", "seed", "queries", *measures, "chosen epoch", "validation"]
+    return columns, rows, "Test means of each training, after the epoch that its validation queries chose."
+
+
+def _settings(report: Report, told: Told) -> None:
+    report.paragraph(
+        f"Candidates: {told['first_stage']}. Pairs of a better and a worse document an epoch: "
+        f"{_span(told['pairs'])}. Worse is what has a lower grade; what nobody judged counts as 0. AdamW with a "
+        "warm-up and a linear decay, at two learning rates: backbone_rate for what is pre-trained, rate for what "
+        "starts anew."
+    )
+    if told["left_out"]:
+        report.paragraph(f"Left out: {told['left_out']} judged queries without candidates.")
+    for part, title in (("training", "Of the training"), ("model", f"Of {told['model']}")):
+        values: list[list[Cell]] = [[name, json.dumps(value)] for name, value in told["settings"][part].items()]
+        report.table(["setting", "value"], values, f"{title}.")
+
+
+def _data(told: Told) -> tuple[list[str], list[list[Cell]]]:
+    columns = ["fold", "seed", "measure", "mean", "low", "high", "queries"]
+    rows: list[list[Cell]] = [[row[column] for column in columns] for row in told["by_fold"]]
+    rows += [["all", row["name"], *(row[column] for column in columns[2:])] for row in told["table"]]
+    return columns, rows
+
+
+def _history(told: Told) -> tuple[list[str], list[list[Cell]]]:
+    panels = ["loss", *loss_names(told["runs"]), "validation"]
+    return ["fold", "seed", "epoch", *panels], [
+        [run["fold"], run["seed"], row["epoch"], *(value_of(row, panel) for panel in panels)]
+        for run in told["runs"]
+        for row in run["history"]
+    ]
+
+
+def _span(numbers: list[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _significant(row: Told) -> bool:
+    return row["p_holm"] is not None and row["p_holm"] < SIGNIFICANT
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value

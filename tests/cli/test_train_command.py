@@ -1,0 +1,204 @@
+"""`whyrank train` from the outside: what it writes, after a kill, in two processes, and what it refuses."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib.resources import files
+
+import jsonschema
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+import whyrank as library
+from tests.cli.run import whyrank
+from tests.learning.small import DOCUMENTS, QRELS, QUERIES, write_collection
+from tests.learning.tiny_training import still_backbone
+from whyrank.cli.train import train
+from whyrank.collections.formats import read_run
+from whyrank.errors import UserError
+from whyrank.evaluation.measures import per_query
+from whyrank.explain.words import explain_words
+
+SETTINGS = {
+    "epochs": 2, "batch": 7, "dropout": 0, "rate": 3e-3, "backbone_rate": 1e-3, "select": "nDCG@5", "steps": 1,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A tiny backbone that drops nothing out, and a small collection on disk."""
+    folder = tmp_path_factory.mktemp("train")
+    still_backbone(folder)
+    write_collection(folder / "collection")
+    return folder
+
+
+def command(place, **settings):
+    told = [part for name, value in {**SETTINGS, **settings}.items() for part in ("--set", f"{name}={value}")]
+    where = ["--backbone", place / "backbone", "--collection", place / "collection"]
+    return ["train", "--model", "dgre", *where, "--folds", "3", "--seeds", "1", *told]
+
+
+def run(place, *more, out, **settings):
+    """Tiny models gain nothing from a second thread."""
+    return whyrank(*command(place, **settings), *more, "-o", out, OMP_NUM_THREADS="1")
+
+
+@pytest.fixture(scope="module")
+def finished(place):
+    done = run(place, out=place / "run")
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_what_it_writes(finished, place):
+    out = place / "run"
+    told = json.loads((out / "train.json").read_text())
+    schema = json.loads(files("whyrank.reports").joinpath("schemas/train.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(told)
+    assert {path.name for path in out.iterdir()} == {
+        "manifest.json", "train.json", "report.html", "curves.svg", "means.svg", "models", "runs",
+    }  # fmt: skip
+    assert [run["model"] for run in told["runs"]] == [f"models/fold{fold}-seed0" for fold in (1, 2, 3)]
+    assert sorted(path.name for path in (out / "models").iterdir()) == [f"fold{fold}-seed0" for fold in (1, 2, 3)]
+    settings = json.loads((out / "manifest.json").read_text())["inputs"]["settings"]
+    assert settings["training"]["rate"] == 3e-3 and settings["training"]["patience"] is None
+    assert settings["model"]["steps"] == 1 and settings["model"]["masking"] == "adaptive"
+    assert set(told["runs"][0]["history"][1]["losses"]) == {"rank", "distance", "information", "critics"}
+    page = (out / "report.html").read_text()
+    assert page.count("<svg") == 2 and 'src="http' not in page and 'href="http' not in page
+    assert "distance loss" in page and "validation nDCG@5" in page
+    assert "first stage" in finished.stdout and "fold 2, seed 0" in finished.stdout
+    assert "whyrank eval" in finished.stderr and "whyrank audit --ranker" in finished.stderr
+
+
+def test_its_run_has_the_measures_that_it_tells(finished, place):
+    told = json.loads((place / "run" / "train.json").read_text())
+    found = per_query(read_run(place / "run" / "runs" / "seed0.trec"), QRELS, ["nDCG@20"])
+    expected = {qid: value for run in told["runs"] for qid, value in run["test"]["nDCG@20"].items()}
+    assert {row.qid: row.value for row in found} == pytest.approx(expected) and len(expected) == len(QUERIES)
+
+
+def test_a_trained_model_ranks_and_explains(finished, place):
+    ranker = library.load(str(place / "run" / "models" / "fold2-seed0"))
+    assert ranker.kind == "trained" and ranker.reads_all_layers
+    assert len(ranker.rank("how many cat", ["the cat", "a red dog"])) == 2
+    assert explain_words(ranker, "how many cat", "the cat sat").score == pytest.approx(
+        float(ranker.score([("how many cat", "the cat sat")])[0])
+    )
+    scores = json.loads((place / "run" / "train.json").read_text())["folds"][1]["test"]
+    assert scores, "fold 2 tests something"
+    (qid, *_) = scores
+    found = {row.docno: row.score for row in read_run(place / "run" / "runs" / "seed0.trec")[qid]}
+    for docno, score in found.items():
+        assert ranker.score([(QUERIES[qid], DOCUMENTS[docno])])[0] == pytest.approx(score, abs=1e-4)
+
+
+def test_a_file_gives_the_same_and_again_it_trains_nothing(finished, place):
+    values = {**SETTINGS, "model": "dgre", "folds": 3, "seeds": 5, "epochs": 9}
+    lines = [f"{name} = {json.dumps(value)}" for name, value in values.items()]
+    lines += [f'backbone = "{place / "backbone"}"', f'collection = "{place / "collection"}"']
+    (place / "how.toml").write_text("\n".join(lines) + "\n")
+    again = whyrank(
+        "train", "--config", place / "how.toml", "--seeds", "1", "--set", "epochs=2", "-o", place / "run",
+        OMP_NUM_THREADS="1",
+    )  # fmt: skip
+    assert again.returncode == 0, again.stderr
+    assert "holds the result already" in again.stderr and again.stdout == finished.stdout
+
+
+def test_killed_after_an_epoch_it_goes_on_and_ends_with_the_same(finished, place):
+    out = place / "killed"
+    start = [sys.executable, "-m", "whyrank", *map(str, command(place)), "-o", str(out)]
+    running = subprocess.Popen(
+        start, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    deadline = time.monotonic() + 200
+    while not list(out.glob(".training-*/fold2*/epoch-0001")) and running.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    assert running.returncode == -signal.SIGKILL and not (out / "train.json").exists()
+    with pytest.raises(
+        UserError, match=r"settings.model.steps was 1 and is 2; settings.training.epochs was 2 and is 4"
+    ):
+        call(place, out=out, epochs=4, steps=2)
+    again = run(place, out=out)
+    assert again.returncode == 0, again.stderr
+    assert json.loads((out / "train.json").read_text()) == json.loads((place / "run" / "train.json").read_text())
+    for model in (place / "run" / "models").iterdir():
+        same = out / "models" / model.name / "model.safetensors"
+        assert (model / "model.safetensors").read_bytes() == same.read_bytes()
+    assert not [path for path in out.rglob("*") if path.name.startswith(".")], "nothing half-done is left"
+
+
+def test_two_processes_come_to_what_one_does(finished, place):
+    pytest.importorskip("accelerate")
+    done = run(place, "--processes", "2", out=place / "two")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((place / "two" / "manifest.json").read_text())["processes"] == 2
+    for model in (place / "run" / "models").iterdir():
+        one = load_file(model / "model.safetensors")
+        two = load_file(place / "two" / "models" / model.name / "model.safetensors")
+        for name, weight in one.items():
+            if not name.endswith("key.bias"):  # the softmax cancels it: its gradient is rounding
+                np.testing.assert_allclose(two[name], weight, atol=1e-5, err_msg=name)
+    histories = [json.loads((place / name / "train.json").read_text())["runs"] for name in ("run", "two")]
+    for one, two in zip(*histories, strict=True):
+        assert [row["loss"] for row in one["history"]] == pytest.approx([row["loss"] for row in two["history"]])
+
+
+def call(place, out, model="dgre", config=None, **more):
+    """The command in this process."""
+    given = {
+        "model": model, "backbone": str(place / "backbone"), "collection": str(place / "collection"), "folds": 3,
+        "seeds": 1, "k": None, "train_qrels": None, "keep": None, "run": None, "queries": None,
+        "test_queries": None, "seed": None,
+    }  # fmt: skip
+    flags = {name: more.pop(name, value) for name, value in given.items()}
+    train(
+        out=out, config=config, set_=[f"{name}={value}" for name, value in {**SETTINGS, **more}.items()], **flags
+    )
+
+
+@pytest.mark.parametrize(
+    ("how", "complaint"),
+    [
+        ({"epoch": 3}, "dgre has no setting 'epoch'; did you mean epochs"),
+        ({"foldz": 3}, "dgre has no setting 'foldz'; did you mean folds"),
+        ({"epochs": "many"}, "epochs is 'many'; it must be a whole number"),
+        ({"masking": "some"}, "masking cannot be 'some'"),
+        ({"max_length": 512}, "max_length is 512, and .* has positions for 24 tokens"),
+        ({"model": "dgree"}, "no model is called 'dgree'; did you mean dgre"),
+        ({"model": None}, "no model is given; give --model"),
+        ({"folds": 9}, "13 judged queries cannot make 9 folds"),
+        ({"keep": "some"}, "cannot keep 'some'"),
+        ({"train_qrels": "nowhere"}, "no collection 'nowhere'"),
+    ],
+)
+def test_what_it_refuses(place, tmp_path, how, complaint):
+    with pytest.raises(UserError, match=complaint):
+        call(place, tmp_path / "x", **how)
+    assert not (tmp_path / "x").exists(), "nothing is left of what was refused"
+
+
+def test_a_file_is_checked_like_flags(place, tmp_path):
+    path = tmp_path / "how.toml"
+    path.write_text('folds = "five"\n')
+    with pytest.raises(UserError, match=r"how.toml: folds is 'five'; it must be a whole number"):
+        call(place, tmp_path / "x", config=path)
+    path.write_text("epohcs = 3\n")
+    with pytest.raises(UserError, match=r"no setting 'epohcs'; did you mean epochs"):
+        call(place, tmp_path / "x", config=path)
+
+
+def test_a_collection_without_judgements_is_refused(place, tmp_path):
+    write_collection(tmp_path / "bare")
+    (tmp_path / "bare" / "qrels" / "test.tsv").unlink()
+    with pytest.raises(UserError, match="this collection has no judgements"):
+        call(place, tmp_path / "x", collection=str(tmp_path / "bare"))

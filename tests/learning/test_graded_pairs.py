@@ -1,0 +1,81 @@
+"""Pairs by grade: which are made, that seed and epoch alone decide, and that batches mix queries."""
+
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.learning.small import COLLECTION, FIRST, QRELS
+from whyrank.learning.material import Material
+from whyrank.learning.training.graded_pairs import GradedPairs, GradedQuery, in_parts
+
+MATERIAL = Material.of(COLLECTION, FIRST)
+QIDS = list(QRELS)
+
+
+def grade(qid, docno):
+    return QRELS[qid].get(docno, 0)
+
+
+def test_a_worse_document_has_a_lower_grade_and_what_nobody_judged_counts_as_0():
+    pairs, seen = GradedPairs.of(MATERIAL, QIDS, negatives=3), set()
+    for epoch in range(20):
+        for pair in pairs.epoch(0, epoch):
+            assert grade(pair.qid, pair.better) > grade(pair.qid, pair.worse)
+            assert grade(pair.qid, pair.better) >= 1
+            seen.add((grade(pair.qid, pair.better), grade(pair.qid, pair.worse), pair.worse in QRELS[pair.qid]))
+    assert {(2, 1, True), (2, 0, True), (1, 0, True), (2, 0, False), (1, 0, False)} == seen
+
+
+def test_every_positive_of_a_query_is_learned_from_once_a_negative():
+    pairs = GradedPairs.of(MATERIAL, QIDS, negatives=2).epoch(0, 1)
+    assert Counter((pair.qid, pair.better) for pair in pairs) == {
+        (qid, docno): 2 for qid in QIDS for docno, mine in QRELS[qid].items() if mine > 0
+    }
+    assert len(set(pairs)) == len(pairs), "negatives of a positive are different"
+
+
+def test_of_many_positives_some_are_drawn_each_epoch():
+    pairs = GradedPairs.of(MATERIAL, QIDS, positives=1)
+    assert len(pairs) == len(QIDS)
+    drawn = [{pair.qid: pair.better for pair in pairs.epoch(0, epoch)} for epoch in range(8)]
+    assert all(one.keys() == set(QIDS) for one in drawn)
+    assert len({one["q0"] for one in drawn}) == 2
+
+
+def test_a_positive_without_a_worse_document_offers_nothing():
+    grades = {"q0": {row.docno: 1 for row in FIRST["q0"]}}
+    all_good = Material("x", {"q0": "cat"}, grades, {"q0": FIRST["q0"]}, {"q0": tuple(grades["q0"])}, {}, 0, 0)
+    assert not GradedPairs.of(all_good, ["q0"]).queries
+
+
+def test_seed_and_epoch_alone_decide():
+    pairs = GradedPairs.of(MATERIAL, QIDS)
+    again = GradedPairs.of(MATERIAL, QIDS)
+    assert pairs.epoch(3, 2) == again.epoch(3, 2)
+    assert pairs.epoch(3, 2) != pairs.epoch(3, 1) != pairs.epoch(4, 1)
+    some = GradedPairs.of(MATERIAL, QIDS[:5])
+    assert [pair for pair in pairs.epoch(3, 2) if pair.qid in QIDS[:5]] == some.epoch(3, 2)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 40), min_size=2, max_size=8), st.integers(2, 16), st.integers(0, 5))
+def test_batches_hold_each_pair_once_and_mix_queries(counts, batch, seed):
+    queries = tuple(
+        GradedQuery(f"q{i}", tuple((f"d{j}", ("w",)) for j in range(count))) for i, count in enumerate(counts)
+    )
+    pairs = GradedPairs(queries)
+    batches = pairs.batches(seed, 1, batch)
+    assert len(pairs) == sum(counts) and len(batches) == pairs.steps(batch)
+    assert sorted(pair for one in batches for pair in one) == sorted(pairs.epoch(seed, 1))
+    sizes = list(map(len, batches))
+    assert max(sizes) <= batch and max(sizes) - min(sizes) <= 1
+    largest = max(counts) / sum(counts)
+    for one in batches:
+        if len(one) * (1 - largest) >= 2:  # the others have room for two pairs or more in any such stretch
+            assert len({pair.qid for pair in one}) > 1
+
+
+def test_parts_are_in_order_and_of_like_sizes():
+    assert in_parts(range(7), 3) == [[0, 1], [2, 3], [4, 5, 6]]
+    assert in_parts([1, 2], 4) == [[1], [2]]
