@@ -77,6 +77,13 @@ def test_only_pairs_with_a_changed_token_are_scored_again(ranker, unedited, monk
     assert count == len(seen) == sum("cat" in f"{q} {d}".split() for q, d in unedited.pairs) < len(unedited.pairs)
 
 
+def test_a_scale_of_1_changes_nothing_and_scores_nothing(ranker, unedited):
+    change = dialed(ranker).change(Edits.of(up=["cat=1"]))
+    assert change.tokens and not change.moved
+    scores, count = unedited.rescored(change)
+    assert count == 0 and (scores == unedited.scores).all()
+
+
 def test_the_cost_is_ndcg_by_ir_measures_and_the_difference_is_paired(ranker, unedited):
     change = dialed(ranker).change(Edits.of(up=["cat=50", "red=50"], down=["house=50"]))
     told, cost = preview(unedited, change)

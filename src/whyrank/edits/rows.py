@@ -31,6 +31,11 @@ class RowChange:
         """How far each row moves."""
         return self.rows.norm(dim=1)
 
+    @property
+    def moved(self) -> list[int]:
+        """The tokens whose row is another afterwards."""
+        return [token for token, norm in zip(self.tokens, self.norms.tolist(), strict=True) if norm]
+
 
 class Undo:
     """The rows as they were before a change; calling it puts them back, bit for bit."""

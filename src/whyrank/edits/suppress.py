@@ -109,7 +109,7 @@ class _Trial:
     def at(self, change: RowChange, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Which unsafe documents score below their safe ones, and unsafe - safe."""
         safe_pairs: list[Pair] = [one.safe for one in self.kept]
-        touched = np.flatnonzero(reads_any(self.dial.ranker, change.tokens, safe_pairs))
+        touched = np.flatnonzero(reads_any(self.dial.ranker, change.moved, safe_pairs))
         pairs = [one.unsafe for one in self.kept] + [safe_pairs[i] for i in touched]
         with applied(self.dial.ranker, change), self.step(f"injected, {name}", len(pairs)) as advance:
             scores = score_in_shards(

@@ -61,7 +61,7 @@ class Unedited:
         self, change: RowChange, *, name: str = "edited", shards: Path | None = None, step: Watch | None = None
     ) -> tuple[np.ndarray, int]:
         """The scores with the change, and how many pairs were scored for them."""
-        touched = np.flatnonzero(reads_any(self.ranker, change.tokens, self.pairs))
+        touched = np.flatnonzero(reads_any(self.ranker, change.moved, self.pairs))
         scores = self.scores
         some = [self.pairs[i] for i in touched]
         with applied(self.ranker, change), (step or quietly)(f"ranking {name}", len(some)) as advance:
