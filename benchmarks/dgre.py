@@ -5,7 +5,8 @@
 All models stand on the same backbone and score the same batch, in turn; each one's fastest round counts, as
 whatever else the machine does can only add to it. With all layers refined the goal is at most 2.6 times vanilla
 BERT's, with the last one only 1.2. Then, for random states of 500 tokens, 12 of them the query's: projecting,
-building the graph and passing messages twice, in blocks and dense (goal 3 times faster); the messages must agree.
+building the graph and passing messages twice, in blocks and dense (goal 3 times faster); the messages must agree
+within 1e-6 of the largest.
 The peak memory of each is taken in a process of its own, above what that has before (Linux only).
 """
 
@@ -34,6 +35,8 @@ from whyrank.learning.models.vanilla import VanillaBert, VanillaSettings
 from whyrank.rankers.find import find_checkpoint
 
 LONG, QUERY, WIDTH, STEPS = 500, 12, 384, 2
+#: How near each other blocks and dense graphs must be in single precision, over the largest value.
+CLOSE = 1e-6
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -110,9 +113,10 @@ class Graphs:
 
 
 def graph_ratio(options: argparse.Namespace) -> tuple[float, float]:
-    """Dense seconds over blocks', and the largest difference of their messages."""
+    """Dense seconds over blocks', and the largest difference of their messages, over the largest message."""
     graphs = Graphs(options.batch)
-    apart = float((graphs.work("dense") - graphs.work("blocks")).abs().max())
+    dense = graphs.work("dense")
+    apart = float((dense - graphs.work("blocks")).abs().max() / dense.abs().max())
     print(f"one graph of {options.batch} x {LONG} tokens")
     seconds = fastest({kind: lambda kind=kind: graphs.work(kind) for kind in ("dense", "blocks")}, options.rounds)
     return seconds["dense"] / seconds["blocks"], apart
@@ -157,10 +161,10 @@ def main() -> None:
     memory = {kind: peak(kind, options.batch) for kind in ("blocks", "dense")}
     print(f"all layers refined {forward['all layers']:.2f} times vanilla BERT (goal at most 2.6)")
     print(f"last layer refined {forward['last layer']:.2f} times vanilla BERT (goal at most 1.2)")
-    print(f"blocks {ratio:.1f} times faster than dense (goal 3), largest difference {apart:.1e} (goal 1e-5)")
+    print(f"blocks {ratio:.1f} times faster than dense (goal 3), {apart:.1e} apart (goal {CLOSE:.0e})")
     print(f"peak memory: blocks {memory['blocks']:.0f} MB, dense {memory['dense']:.0f} MB")
     raise SystemExit(
-        not (forward["all layers"] <= 2.6 and forward["last layer"] <= 1.2 and ratio >= 3 and apart <= 1e-5)
+        not (forward["all layers"] <= 2.6 and forward["last layer"] <= 1.2 and ratio >= 3 and apart <= CLOSE)
     )
 
 

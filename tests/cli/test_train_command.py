@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from importlib.resources import files
+from types import SimpleNamespace
 
 import jsonschema
 import numpy as np
@@ -17,10 +18,11 @@ import whyrank as library
 from tests.cli.run import whyrank
 from tests.learning.small import DOCUMENTS, QRELS, QUERIES, write_collection
 from tests.learning.tiny_training import still_backbone
+from whyrank.cli import several_processes
 from whyrank.cli.train import train
 from whyrank.collections.formats import read_run
 from whyrank.errors import UserError
-from whyrank.evaluation.measures import per_query
+from whyrank.evaluation.measures import mean, per_query
 from whyrank.explain.words import explain_words
 
 SETTINGS = {
@@ -65,7 +67,13 @@ def test_what_it_writes(finished, place):
     }  # fmt: skip
     assert [run["model"] for run in told["runs"]] == [f"models/fold{fold}-seed0" for fold in (1, 2, 3)]
     assert sorted(path.name for path in (out / "models").iterdir()) == [f"fold{fold}-seed0" for fold in (1, 2, 3)]
-    settings = json.loads((out / "manifest.json").read_text())["inputs"]["settings"]
+    manifest = json.loads((out / "manifest.json").read_text())
+    settings = manifest["inputs"]["settings"]
+    assert manifest["inputs"]["processes"] == 1 and manifest["inputs"]["vectors"] is None
+    asked = manifest["asked"]
+    assert asked["model"] == "dgre" and asked["collection"] == str(place / "collection") and asked["k"] == 100
+    assert asked["backbone"] == str(place / "backbone") and asked["folds"] == 3 and asked["keep"] == "all"
+    assert asked["settings"]["rate"] == "0.003" and manifest["first_stage"] == "BM25's top 100"
     assert settings["training"]["rate"] == 3e-3 and settings["training"]["patience"] is None
     assert settings["model"]["steps"] == 1 and settings["model"]["masking"] == "adaptive"
     assert set(told["runs"][0]["history"][1]["losses"]) == {"rank", "distance", "information", "critics"}
@@ -141,7 +149,9 @@ def test_two_processes_come_to_what_one_does(finished, place):
     pytest.importorskip("accelerate")
     done = run(place, "--processes", "2", out=place / "two")
     assert done.returncode == 0, done.stderr
-    assert json.loads((place / "two" / "manifest.json").read_text())["processes"] == 2
+    assert json.loads((place / "two" / "manifest.json").read_text())["inputs"]["processes"] == 2
+    with pytest.raises(UserError, match="processes was 2 and is 1"):
+        call(place, place / "two")
     for model in (place / "run" / "models").iterdir():
         one = load_file(model / "model.safetensors")
         two = load_file(place / "two" / "models" / model.name / "model.safetensors")
@@ -179,6 +189,10 @@ def call(place, out, model="dgre", config=None, **more):
         ({"folds": 9}, "13 judged queries cannot make 9 folds"),
         ({"keep": "some"}, "cannot keep 'some'"),
         ({"train_qrels": "nowhere"}, "no collection 'nowhere'"),
+        ({"layers": 99}, "layers cannot be 99"),
+        ({"max_length": 5}, "5 tokens are too few to read"),
+        ({"accumulate": 7}, "1 pair read at a time has nothing to tell mutual information from"),
+        ({"measures": "nDCG(dcg='exp-log2',cutoff=5),nDGC@5"}, "no measure 'nDGC@5'"),
     ],
 )
 def test_what_it_refuses(place, tmp_path, how, complaint):
@@ -192,9 +206,69 @@ def test_a_file_is_checked_like_flags(place, tmp_path):
     path.write_text('folds = "five"\n')
     with pytest.raises(UserError, match=r"how.toml: folds is 'five'; it must be a whole number"):
         call(place, tmp_path / "x", config=path)
+    for name, value in (("seeds", 0), ("seeds", -1), ("queries", -1), ("k", 0), ("folds", 0)):
+        path.write_text(f"{name} = {value}\n")
+        with pytest.raises(UserError, match=rf"how.toml: {name} is {value}; give 1 or more"):
+            call(place, tmp_path / "x", config=path, **{"folds": None, "seeds": None, name: None})
     path.write_text("epohcs = 3\n")
     with pytest.raises(UserError, match=r"no setting 'epohcs'; did you mean epochs"):
         call(place, tmp_path / "x", config=path)
+    assert not (tmp_path / "x").exists()
+
+
+WORDS = {"epochs": 1, "batch": 7, "select": "nDCG@5", "measures": "nDCG(dcg='exp-log2',cutoff=5),P@5"}
+
+
+def test_another_content_of_the_vectors_file_is_another_training(place, tmp_path, monkeypatch):
+    """And a measure may have commas in its brackets; a file that is not there leaves nothing."""
+    monkeypatch.setattr("tests.cli.test_train_command.SETTINGS", WORDS)
+    file = tmp_path / "vectors.txt"
+    with pytest.raises(UserError, match="no such file"):
+        call(place, tmp_path / "run", model="drmm", vectors=file)
+    assert not (tmp_path / "run").exists()
+    file.write_text("cat 1 0\ndog 0 1\nmany 1 1\n")
+    call(place, tmp_path / "run", model="drmm", vectors=file)
+    told = json.loads((tmp_path / "run" / "train.json").read_text())
+    assert {row["measure"] for row in told["table"]} == {"nDCG(dcg='exp-log2')@5", "P@5"}
+    call(place, tmp_path / "run", model="drmm", vectors=file)
+    file.write_text("cat 1 0\ndog 0 1\nmany 0 1\n")
+    with pytest.raises(UserError, match=r"with other inputs \(another vectors\)"):
+        call(place, tmp_path / "run", model="drmm", vectors=file)
+
+
+def test_a_query_that_is_not_found_counts_in_every_mean(place, tmp_path, monkeypatch):
+    monkeypatch.setattr("tests.cli.test_train_command.SETTINGS", {**WORDS, "measures": "nDCG@5"})
+    folder = write_collection(tmp_path / "more")
+    with (folder / "queries.jsonl").open("a") as queries, (folder / "qrels" / "test.tsv").open("a") as grades:
+        queries.write('{"_id": "qz", "text": "zebra"}\n')
+        grades.write("qz\td0-0\t1\n")
+    call(place, tmp_path / "run", model="drmm", collection=str(folder))
+    told = json.loads((tmp_path / "run" / "train.json").read_text())
+    schema = json.loads(files("whyrank.reports").joinpath("schemas/train.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(told)
+    (mine,) = (row["mean"] for row in told["table"] if row["name"] == "drmm")
+    found = per_query(read_run(tmp_path / "run" / "runs" / "seed0.trec"), {**QRELS, "qz": {"d0-0": 1}}, ["nDCG@5"])
+    assert mine == pytest.approx(mean(found)["nDCG@5"]) and told["not_found"] == 1
+    assert "1 of 14 judged queries have no candidates" in (tmp_path / "run" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(("told", "expected"), [(None, "2"), ("7", "7")])
+def test_processes_share_the_cores_out_unless_told_otherwise(monkeypatch, told, expected):
+    started = []
+
+    def start(command, env, **how):
+        started.append(env)
+        return subprocess.Popen(["true"])
+
+    monkeypatch.setattr(several_processes.os, "cpu_count", lambda: 8)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if told:
+        monkeypatch.setenv("OMP_NUM_THREADS", told)
+    monkeypatch.setattr(several_processes, "subprocess", SimpleNamespace(Popen=start, DEVNULL=subprocess.DEVNULL))
+    for number in range(3):
+        several_processes._start(number, 3, 1234).wait()
+    assert [env["OMP_NUM_THREADS"] for env in started] == [expected] * 3
+    assert [env["RANK"] for env in started] == ["0", "1", "2"]
 
 
 def test_a_collection_without_judgements_is_refused(place, tmp_path):

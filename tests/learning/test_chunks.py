@@ -15,7 +15,8 @@ from tokenizers.trainers import BpeTrainer
 from tests.checkpoints import tokenizer as tiny_tokenizer
 from tests.tiny import ARCHITECTURES
 from whyrank.errors import UserError
-from whyrank.learning.models.chunks import Chunker, Chunks
+from whyrank.learning.models.chunker import BESIDE_TOKENS, Chunker
+from whyrank.learning.models.chunks import Chunks
 from whyrank.text.pieces import Pieces
 
 WORDS = [f"w{i}" for i in range(60)]
@@ -160,6 +161,63 @@ def test_passages_hold_every_word_and_none_is_needless(count, size, stride):
     assert all(len(passage) == min(size, count) for passage in passages[:-1])
     before = {word for passage in passages[:-1] for word in passage}
     assert before < set(WORDS[:count])
+
+
+def test_a_passage_is_the_text_as_it_stands():
+    chunker = Chunker(bert(), 24, 9, words=3, stride=2)
+    assert chunker._passages(" w1  w2\nw3 ") == [" w1  w2\nw3 "]
+    assert chunker._passages(" w1  w2\nw3 \t w4 ") == ["w1  w2\nw3", "w3 \t w4"]
+
+
+@given(
+    st.integers(10, 24), st.integers(1, 4), st.one_of(st.none(), st.integers(1, 20)), st.integers(1, 20),
+    st.integers(0, 20), st.integers(0, 59), st.booleans(),
+)  # fmt: skip
+@settings(max_examples=300, deadline=None)
+def test_what_is_no_longer_than_the_longest_is_read_whole(length, most, words, stride, asked, told, of_bert):
+    pieces = bert() if of_bert else roberta()
+    chunker = Chunker(pieces, length, most, words, words and min(words, stride))
+    query, text = " ".join(WORDS[:asked]), " ".join(WORDS[:told])
+    if chunker.cut_query(query) == query and len(pieces.whole(text, query=query)) <= chunker.longest:
+        assert chunker.of([(query, text)]).cut == 0 and not chunker.cuts(query, text)
+    assert chunker.cuts(query, text) == chunker.of([(query, text)]).cut
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ({}, 24),
+        ({"most": 4}, 60),  # half of each chunk may be the query's: 4 x 12 of the document, and 12
+        ({"most": 16, "words": 150, "stride": 75}, 24),  # no passage of 150 words fits
+        ({"most": 16, "words": 12, "stride": 6}, 102),  # 12 words, 8 of a query and 4 signs do
+        ({"most": 16, "words": 13, "stride": 6}, 24),
+        ({"most": 1, "words": 13}, 13),
+    ],
+)
+def test_the_longest_sequence_that_is_sure_to_be_read(how, expected):
+    assert Chunker(bert(), 24, **how).longest == expected
+
+
+def test_what_was_read_is_not_read_again_and_what_is_kept_is_bounded(monkeypatch):
+    monkeypatch.setattr("whyrank.learning.models.chunker.KEPT_TOKENS", 12 + 2 * BESIDE_TOKENS)
+    chunker, read = Chunker(bert(), 24, most=3), []
+    once = chunker._chunks
+    chunker._chunks = lambda query, text: read.append(text) or once(query, text)
+    first = chunker.of([("w1", "w2 w3")])
+    again = chunker.of([("w1", "w2 w3"), ("w1", "w2 w4")])
+    assert read == ["w2 w3", "w2 w4"] and torch.equal(first.inputs.ids, again.inputs.ids[:1])
+    chunker.of([("w1", "w9")])
+    assert chunker._read.taken == 11 + 2 * BESIDE_TOKENS and len(chunker._read) == 2
+    chunker.of([("w1", "w2 w3")])
+    assert read == ["w2 w3", "w2 w4", "w9", "w2 w3"], "what was not asked for the longest went"
+
+
+def test_a_query_is_cut_once():
+    chunker, cut = Chunker(bert(), 24), []
+    once = chunker._cut_query
+    chunker._cut_query = lambda query: cut.append(query) or once(query)
+    chunker.of([(LONG, f"w{i}") for i in range(5)])
+    assert cut == [LONG]
 
 
 def test_the_most_passages_and_the_passage_that_is_too_long_count_as_cut():

@@ -237,3 +237,16 @@ def test_vectors_are_the_last_layers_parts():
     assert list(vectors) == ["query", "document", "related"]
     assert all(torch.equal(vectors[name], parts[name]) for name in vectors)
     assert list(dgre(decomposition=False, information="none").vectors(batch)) == ["query", "document"]
+
+
+def test_what_is_looked_at_drops_nothing_out_and_leaves_the_model_in_training():
+    model = dgre(dropout=0.5).train()
+    batch = model.read(PAIRS[:1])
+    seen = [model.vectors(batch), model.vectors(batch)]
+    graphs = [model.word_graph(batch).relations for _ in range(2)]
+    assert model.training and model.backbone.training
+    model.eval()
+    for name, vectors in model.vectors(batch).items():
+        assert torch.equal(seen[0][name], vectors) and torch.equal(seen[1][name], vectors)
+    assert torch.equal(graphs[0], graphs[1]) and torch.equal(graphs[0], model.word_graph(batch).relations)
+    assert not model.training

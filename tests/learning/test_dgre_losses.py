@@ -109,10 +109,7 @@ def test_a_batch_of_one_query_says_nothing_of_information(kind):
     assert losses["information"].item() == 0
     sum(losses.values()).backward()
     before = {name: value.clone() for name, value in model.critics.state_dict().items()}
-    loss = model.critic_loss(output.detached(), [7, 7, 7, 7])
-    loss.backward()
-    assert loss.item() == 0
-    assert all(not weight.grad.any() for weight in model.critics.parameters())
+    assert model.critic_loss(output.detached(), [7, 7, 7, 7]) is None
     assert all(torch.equal(value, before[name]) for name, value in model.critics.state_dict().items())
 
 

@@ -19,6 +19,7 @@ from tests.learning.baselines import (
 from tests.learning.small import DOCUMENTS
 from tests.tiny import ARCHITECTURES, tiny_model
 from whyrank.errors import UserError
+from whyrank.learning.models.catalogue import model_class
 from whyrank.learning.models.drmm import Drmm, DrmmSettings, inverse_frequencies
 from whyrank.learning.models.word_vectors import stranger
 from whyrank.text.words import words
@@ -142,6 +143,44 @@ def test_a_cosine_next_to_the_edge_of_a_bin_stays_on_its_side(tmp_path):
     network = built("drmm", tmp_path, vectors=str(tmp_path / "vectors.txt"), bins=2)
     counts = network.histograms(network.read([("cat", "dog red")])).expm1().round()
     assert counts[0, 0].tolist() == [1, 1, 0]
+
+
+def test_every_unit_of_a_batch_has_its_vector_looked_up_once(tmp_path, monkeypatch):
+    """Not once a place it stands in: [B, n, d] in double precision was most of the work."""
+    network, looked_up = on_words(tmp_path), []
+    real = network.lexicon.embed
+    monkeypatch.setattr(
+        network.lexicon, "embed", lambda some, new: looked_up.extend(some.flatten().tolist()) or real(some, new)
+    )
+    batch = network.read([("cat dog", "cat dog red " * 9), ("cat zyx", "the zyx red " * 9)])
+    network.histograms(batch)
+    query, document = set(batch.query.flatten().tolist()), set(batch.document.flatten().tolist())
+    assert len(looked_up) == len(query) + len(document) < 12
+
+
+@pytest.mark.parametrize("name", ["drmm", "conv-knrm"])
+@pytest.mark.parametrize("vectors", [True, False])
+def test_the_collection_is_read_once_for_all_models_of_the_same_ingredients(tmp_path, monkeypatch, name, vectors):
+    (tmp_path / "vectors.txt").write_text(FILE)
+    given, passes, chosen = ingredients(tmp_path), [], model_class(name)
+    real = given.collection.documents
+    monkeypatch.setattr(given.collection, "documents", lambda: passes.append(1) or real())
+    how = chosen.Settings(vectors=str(tmp_path / "vectors.txt") if vectors else "")
+    first = chosen.of(how, given)
+    before, start = len(passes), first.lexicon.vectors.detach().clone()
+    assert before == (name == "drmm") + vectors
+    with torch.no_grad():
+        first.lexicon.vectors.add_(1)
+    second = chosen.of(how, given)
+    assert len(passes) == before and torch.equal(second.lexicon.vectors, start), "and none changes another's"
+
+
+@pytest.mark.parametrize("kind", ["pieces", "words"])
+def test_texts_that_come_again_are_not_parted_again(tmp_path, kind, monkeypatch):
+    network = built("drmm", tmp_path) if kind == "pieces" else on_words(tmp_path)
+    before = scores(network, MATCHING + ODD)
+    monkeypatch.setattr(network.lexicon, "units", lambda text: pytest.fail(f"{text!r} was parted before"))
+    assert scores(network, MATCHING + ODD) == before
 
 
 @pytest.mark.parametrize("kind", ["pieces", "words"])

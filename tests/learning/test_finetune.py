@@ -21,6 +21,8 @@ from whyrank.rankers.load import load
 from whyrank.rankers.rerank import rerank
 
 SETTINGS = Settings(parse_conditions("full"), seeds=1, epochs=3, rate=3e-3, batch=8, k=8)
+#: With a split on which this helps.
+HELPED = replace(SETTINGS, seed=1)
 W_E = "bert.embeddings.word_embeddings.weight"
 
 
@@ -84,12 +86,12 @@ def test_aligning_changes_nothing_but_the_u0_component(ranker):
 
 
 def test_the_chosen_model_is_saved_and_tested_and_loads_as_any_other(ranker, tmp_path):
-    one = tuning(ranker, tmp_path)
+    one = tuning(ranker, tmp_path, HELPED)
     (trained,) = one.run()
     best = trained.history.best
     assert best > 0, "training helps here, or this test shows nothing"
     assert trained.history.epochs[best].validation == max(epoch.validation for epoch in trained.history.epochs)
-    saved = load(str(tmp_path / "models" / "full-seed0"))
+    saved = load(str(tmp_path / "models" / "full-seed1"))
     assert saved.kind == "cross-encoder" and saved.max_length == ranker.max_length
     for qids, expected in (
         (one.split.test, trained.test),
@@ -115,14 +117,14 @@ def test_a_training_that_only_hurts_keeps_the_model_it_began_with(ranker, tmp_pa
 
 def test_the_same_seed_gives_the_same_and_another_another(ranker, tmp_path):
     first, again, other = (
-        tuning(ranker, tmp_path / name, replace(SETTINGS, seeds=seeds)).run()
+        tuning(ranker, tmp_path / name, replace(HELPED, seeds=seeds)).run()
         for name, seeds in (("a", 1), ("b", 2), ("c", 2))
     )
     assert first == again[:1] and again == other
     assert again[0].history != again[1].history
-    assert changed(ranker, weights(tmp_path / "a", "full-seed0"))
-    for name, weight in weights(tmp_path / "a", "full-seed0").items():
-        assert torch.equal(weight, weights(tmp_path / "b", "full-seed0")[name])
+    assert changed(ranker, weights(tmp_path / "a", "full-seed1"))
+    for name, weight in weights(tmp_path / "a", "full-seed1").items():
+        assert torch.equal(weight, weights(tmp_path / "b", "full-seed1")[name])
 
 
 class Stopped(Exception):

@@ -6,7 +6,7 @@ from scipy import stats
 
 from whyrank.learning.finetune_summary import summarise
 from whyrank.learning.history import Epoch, History
-from whyrank.learning.jobs import Trained
+from whyrank.learning.jobs import Tuned
 from whyrank.reports.finetune import beside_the_paper, verdict
 
 GENERATOR = np.random.default_rng(5)
@@ -23,7 +23,7 @@ def values(shift=0.0):
 
 
 SHIFTS = dict(zip(CONDITIONS, (0.0, 0.2, 0.0, 0.0), strict=True))
-TRAINED = [Trained(name, seed, HISTORY, values(SHIFTS[name])) for name in CONDITIONS for seed in range(3)]
+TRAINED = [Tuned(name, seed, HISTORY, values(SHIFTS[name])) for name in CONDITIONS for seed in range(3)]
 UNTRAINED, FIRST = values(-0.1), values(-0.2)
 SUMMARY = summarise(TRAINED, UNTRAINED, FIRST)
 #: What the report needs besides.
@@ -73,7 +73,7 @@ def test_significant_differences_are_named_and_their_absence_said_plainly():
     told = " ".join(verdict(TOLD))
     assert "aligned-full - full, nDCG@1: +0." in told
     assert "aligned-embeddings - embeddings" not in told
-    same = [Trained(name, 0, HISTORY, UNTRAINED) for name in CONDITIONS]
+    same = [Tuned(name, 0, HISTORY, UNTRAINED) for name in CONDITIONS]
     nothing = verdict({**TOLD, **summarise(same, UNTRAINED, FIRST)})
     assert nothing == [
         "No difference between the conditions is significant at 0.05 (Holm) on 25 test queries.",
@@ -82,7 +82,7 @@ def test_significant_differences_are_named_and_their_absence_said_plainly():
 
 
 def test_trainings_that_brought_nothing_better_are_counted():
-    idle = Trained("full", 3, History((Epoch(0, None, 0.6), Epoch(1, 0.2, 0.5))), values())
+    idle = Tuned("full", 3, History((Epoch(0, None, 0.6), Epoch(1, 0.2, 0.5))), values())
     (told,) = [
         line for line in verdict({**TOLD, "runs": [one.to_json() for one in [*TRAINED, idle]]}) if "kept" in line
     ]

@@ -62,7 +62,7 @@ def test_seed_and_epoch_alone_decide():
 @given(st.lists(st.integers(1, 40), min_size=2, max_size=8), st.integers(2, 16), st.integers(0, 5))
 def test_batches_hold_each_pair_once_and_mix_queries(counts, batch, seed):
     queries = tuple(
-        GradedQuery(f"q{i}", tuple((f"d{j}", ("w",)) for j in range(count))) for i, count in enumerate(counts)
+        GradedQuery(f"q{i}", tuple((f"d{j}", 1) for j in range(count)), ("w",)) for i, count in enumerate(counts)
     )
     pairs = GradedPairs(queries)
     batches = pairs.batches(seed, 1, batch)
@@ -79,3 +79,32 @@ def test_batches_hold_each_pair_once_and_mix_queries(counts, batch, seed):
 def test_parts_are_in_order_and_of_like_sizes():
     assert in_parts(range(7), 3) == [[0, 1], [2, 3], [4, 5, 6]]
     assert in_parts([1, 2], 4) == [[1], [2]]
+
+
+def test_worse_documents_are_held_once_a_query_however_many_are_better():
+    """172 queries of 200 relevant documents held 32 MB of references."""
+    docnos = [f"d{i}" for i in range(300)]
+    grades = {"q0": {docno: 3 - i // 100 for i, docno in enumerate(docnos)}}
+    many = Material("x", {"q0": "cat"}, grades, {"q0": []}, {"q0": tuple(docnos)}, {}, 0, 0)
+    (query,) = GradedPairs.of(many, ["q0"]).queries
+    assert len(query.others) == 300 and dict(query.better) == {f"d{i}": 200 - i // 100 * 100 for i in range(200)}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(1, 6), min_size=1, max_size=6), min_size=1, max_size=6), st.integers(1, 9),
+    st.integers(1, 4), st.integers(1, 3), st.one_of(st.none(), st.integers(1, 3)),
+)  # fmt: skip
+def test_no_part_is_smaller_than_the_smallest(worse, batch, parts, negatives, positives):
+    queries = tuple(
+        GradedQuery(f"q{i}", tuple((f"d{j}", count) for j, count in enumerate(counts)), tuple("uvwxyz"))
+        for i, counts in enumerate(worse)
+    )
+    pairs = GradedPairs(queries, negatives, positives)
+    least = pairs.smallest_part(batch, parts)
+    for epoch in range(4):
+        for step in pairs.batches(0, epoch, batch):
+            assert all(len(part) >= least for part in in_parts(step, min(parts, len(step))))
+    if positives is None:
+        sizes = [len(p) for one in pairs.batches(0, 1, batch) for p in in_parts(one, min(parts, len(one)))]
+        assert min(sizes) == least

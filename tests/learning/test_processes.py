@@ -3,9 +3,12 @@
 import pytest
 import torch
 
+from tests.learning.tiny_networks import register
+from tests.learning.tiny_training import plan
 from whyrank.errors import UserError
 from whyrank.learning.models.network import Output
 from whyrank.learning.training.processes import Alone, Together
+from whyrank.learning.training.training import Training
 
 
 class Pretended:
@@ -59,9 +62,13 @@ def test_gradients_are_added_up():
     assert some[0].grad.tolist() == [4.0, 4.0] and some[1].grad.tolist() == [4.0] * 3 and some[2].grad is None
 
 
-def test_too_few_pairs_for_the_processes_are_refused():
-    with pytest.raises(UserError, match="2 pairs cannot be shared by 3 processes"):
-        Together(Pretended(0, [None] * 3)).share([1, 2])
+def test_too_few_pairs_for_the_processes_are_refused_before_anything_is_trained(tmp_path, monkeypatch):
+    register(monkeypatch)
+    made = plan(tmp_path, model="tiny-cls", batch=6, accumulate=2)
+    assert made.smallest_part == 2
+    Training(made, tmp_path, tmp_path / "work", processes=Together(Pretended(0, [None] * 2)))
+    with pytest.raises(UserError, match="2 pairs read at a time cannot be shared by 3 processes"):
+        Training(made, tmp_path, tmp_path / "work", processes=Together(Pretended(0, [None] * 3)))
 
 
 def test_alone_there_is_nothing_to_share():

@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
@@ -24,7 +23,6 @@ class Several:
     perhaps: int | None = None
     names: tuple[str, ...] = ()
     sizes: tuple[int, ...] = ()
-    choice: Literal["one", "two"] = "one"
 
 
 @pytest.mark.parametrize(
@@ -41,7 +39,10 @@ class Several:
         ({"names": "P@20, nDCG@20"}, Several(names=("P@20", "nDCG@20"))),
         ({"names": ["AP"], "sizes": [1, 2]}, Several(names=("AP",), sizes=(1, 2))),
         ({"sizes": "3,4"}, Several(sizes=(3, 4))),
-        ({"choice": "two"}, Several(choice="two")),
+        (
+            {"names": "nDCG(dcg='exp-log2',cutoff=5),P(rel=2, judged_only=True)@3,AP"},
+            Several(names=("nDCG(dcg='exp-log2',cutoff=5)", "P(rel=2, judged_only=True)@3", "AP")),
+        ),
     ],
 )
 def test_values_become_their_type(told, expected):
@@ -60,7 +61,6 @@ def test_values_become_their_type(told, expected):
         ({"text": 3}, "text is 3; it must be text"),
         ({"perhaps": "few"}, "perhaps is 'few'; it must be a whole number or none"),
         ({"sizes": "3,x"}, "sizes is '3,x'; it must be a whole number, or several with commas between them"),
-        ({"choice": "three"}, "choice is 'three'; it must be one of one, two"),
         ({"numbr": 1}, "no setting is called 'numbr'; did you mean number"),
     ],
 )
@@ -106,6 +106,8 @@ def test_what_cannot_be_trained_with_is_refused(told, complaint):
 
 def test_measures_are_named_as_ir_measures_names_them():
     assert TrainSettings(select="P(rel=1)@20").select == "P@20"
+    told = {"measures": "nDCG(dcg='exp-log2',cutoff=5),P@20"}
+    assert settled(TinyCls, told)[1].measures == ("nDCG(dcg='exp-log2')@5", "P@20")
 
 
 def test_assignments(tmp_path):

@@ -26,6 +26,7 @@ from whyrank.learning.models.network import Ingredients
 from whyrank.learning.saved import save_trained
 from whyrank.learning.trained import Trained, TrainedOnWords, as_ranker
 from whyrank.rankers.load import load
+from whyrank.studies.term_frequency.flow import FinalStates
 
 MAT = "the dog sat on the mat"
 PAIR = MinimalPair("1", "how many people", f"{MAT} a", f"{MAT} people", term="people")
@@ -226,6 +227,20 @@ def test_another_weight_is_another_ranker(tmp_path):
     assert as_ranker(made, backbone).fingerprint() != before
 
 
+@pytest.mark.parametrize("name", ["dgre", "bert-maxp", "drmm"])
+def test_the_same_weights_told_otherwise_are_another_ranker(tmp_path, name):
+    backbone, kind = backbone_of(save(tmp_path / "backbone")), model_class(name)
+    others = {"dgre": {"masking": "heuristic"}, "bert-maxp": {"stride": 5}, "drmm": {"max_length": 2}}
+    made = [
+        kind.of(kind.Settings(**{"max_length": 24, **more}), Ingredients(backbone, COLLECTION))
+        for more in ({}, {}, others[name])
+    ]
+    for one in made[1:]:
+        one.load_state_dict(made[0].state_dict())
+    first, same, other = (as_ranker(one.eval(), backbone) for one in made)
+    assert first.fingerprint() == same.fingerprint() != other.fingerprint()
+
+
 def test_a_damaged_folder_is_refused_with_the_reason(tmp_path):
     made, backbone = network(tmp_path)
     folder = save_trained(made, backbone, tmp_path / "saved", {})
@@ -243,6 +258,28 @@ def test_a_damaged_folder_is_refused_with_the_reason(tmp_path):
     (folder / "config.json").write_text(json.dumps(config))
     with pytest.raises(UserError, match=r"no setting is called 'chunk'.*chunks"):
         load(str(folder))
+
+
+@pytest.mark.parametrize("direction", ["denoise", "noise"])
+def test_the_last_states_of_a_model_that_reads_all_layers_can_be_exchanged(tmp_path, direction):
+    """By the module's own states and the head, with the last state of the chosen tokens of the other side."""
+    ranker = as_ranker(*network(tmp_path, TinyLayers))
+    opened = OpenedPair.of(ranker, PAIR)
+    names = [name for name, mask in opened.categories.items() if mask.any()]
+    ours = FinalStates(direction).scores(opened, [SiteSet.parse(f"L2.mlp@{name}") for name in names])
+    with torch.no_grad():
+        both = [ranker.network.read([pair]) for pair in _texts(PAIR)]
+        target, source = [ranker.network.backbone(one.inputs) for one in both][
+            :: 1 if direction == "denoise" else -1
+        ]
+        theirs = []
+        for name in names:
+            last = target[-1].clone()
+            last[:, opened.categories[name]] = source[-1][:, opened.categories[name]]
+            read = both[0 if direction == "denoise" else 1]
+            theirs.append(float(ranker.network.head([*target[:-1], last], read).scores))
+    assert len(names) > 3 and np.ptp(theirs) > 0.01
+    np.testing.assert_allclose(ours.numpy(), theirs, atol=1e-5)
 
 
 def _texts(pair):

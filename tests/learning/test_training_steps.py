@@ -9,6 +9,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
+from tests.learning.schedules import begun
 from tests.learning.small import COLLECTION, DOCUMENTS, FIRST, QUERIES, checkpoint, cross_encoder
 from tests.tiny import ARCHITECTURES
 from whyrank.learning.material import Material
@@ -62,7 +63,7 @@ def test_an_epoch_is_a_plain_loop_of_transformers_and_torch(tmp_path):
     optimiser = torch.optim.AdamW(
         [{"params": rest, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0}], 3e-3
     )
-    schedule = transformers.get_linear_schedule_with_warmup(optimiser, math.ceil(0.1 * steps), steps)
+    schedule = begun(optimiser, 0.1, steps)
     clipped = False
     for epoch, expected in zip((1, 2), losses, strict=True):
         examples, total = pairs.epoch(4, epoch), 0.0
@@ -93,14 +94,22 @@ def test_an_epoch_is_a_plain_loop_of_transformers_and_torch(tmp_path):
 
 
 @pytest.mark.parametrize("steps", [1, 2, 7, 10, 33, 100])
-def test_the_learning_rate_follows_the_usual_schedule(steps):
+def test_the_learning_rate_follows_the_usual_schedule_from_its_second_step_on(steps):
     weight = torch.nn.Parameter(torch.zeros(1))
     optimiser = torch.optim.SGD([weight], lr=1.0)
-    theirs = transformers.get_linear_schedule_with_warmup(optimiser, math.ceil(0.1 * steps), steps)
+    theirs = begun(optimiser, 0.1, steps)
     for step in range(steps):
         assert rate_share(step, steps) == pytest.approx(theirs.get_last_lr()[0])
         optimiser.step()
         theirs.step()
+
+
+def test_a_training_of_one_step_learns(tmp_path):
+    ranker = cross_encoder(tmp_path)
+    learner = Learner.of(ranker.model, ranker.model.parameters(), 1e-3, 1)
+    before = ranker.model.classifier.weight.clone()
+    learner.step(module_logits(ranker, ranker.batch(ranker.pieces.pairs([("cat", "the cat")]))).sum())
+    assert (ranker.model.classifier.weight - before).abs().max() > 1e-4
 
 
 def test_biases_and_norms_do_not_decay(tmp_path):

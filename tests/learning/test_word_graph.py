@@ -66,6 +66,20 @@ def test_blocks_pass_the_same_messages_as_the_dense_graph(shape):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-12 * largest)
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_in_single_precision_blocks_and_dense_graphs_score_alike(shape):
+    torch.manual_seed(0)
+    blocks, dense = (dgre(**shape, dense=dense).float() for dense in (False, True))
+    dense.load_state_dict(blocks.state_dict())
+    batch = blocks.read(PAIRS)
+    with torch.no_grad():
+        found, expected = blocks(batch), dense(batch)
+        heard, passed = [graph_of(model, batch)[0].matrix() for model in (blocks, dense)]
+    assert found.dtype == torch.float32 and expected.abs().max() > 0.1
+    assert (found - expected).abs().max() <= 1e-6 * expected.abs().max()
+    assert (heard - passed).abs().max() <= 1e-6 * passed.abs().max()
+
+
 def test_blocks_hold_no_square_matrix():
     model = dgre()
     graph = graph_of(model, model.read(PAIRS))[0]

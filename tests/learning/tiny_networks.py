@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from whyrank.learning.models.catalogue import MODELS
-from whyrank.learning.models.chunks import Chunker
+from whyrank.learning.models.chunker import Chunker
 from whyrank.learning.models.network import NetworkSettings, Output, TransformerNetwork
 from whyrank.rankers.find import find_checkpoint
 

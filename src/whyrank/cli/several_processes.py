@@ -15,11 +15,6 @@ from whyrank.errors import UserError
 GRACE = 10.0
 
 
-def is_one_of_several() -> bool:
-    """Whether this process was started together with others."""
-    return int(os.environ.get("WORLD_SIZE", "1")) > 1
-
-
 def run_in_processes(count: int) -> int:
     """Runs this same command line in so many processes; gives the exit code: 0, or that of one that failed."""
     if find_spec("accelerate") is None:
@@ -48,11 +43,13 @@ def _first_failure(running: list[subprocess.Popen[bytes]]) -> int:
 
 
 def _start(number: int, count: int, port: int) -> subprocess.Popen[bytes]:
+    """The cores are shared out, unless the environment says how many threads each has."""
     about = {
         "RANK": number, "LOCAL_RANK": number, "WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count,
         "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port,
     }  # fmt: skip
-    environment = {**os.environ, **{name: str(value) for name, value in about.items()}}
+    threads = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // count))}
+    environment = {**threads, **os.environ, **{name: str(value) for name, value in about.items()}}
     silent = None if number == 0 else subprocess.DEVNULL
     command = [sys.executable, "-m", "whyrank", *sys.argv[1:]]
     return subprocess.Popen(command, env=environment, stdout=silent, stderr=silent)

@@ -12,9 +12,10 @@ import typer
 from whyrank.cli import options
 from whyrank.cli.console import command, say, suggest
 from whyrank.cli.rank import fingerprint_of, first_stage_of
-from whyrank.cli.several_processes import is_one_of_several, run_in_processes
+from whyrank.cli.several_processes import run_in_processes
 from whyrank.cli.train_console import only_the_first_speaks, show, tell_plan, training_bar
 from whyrank.errors import UserError
+from whyrank.learning.training.world import process_count
 
 if TYPE_CHECKING:
     from whyrank.learning.training.processes import Processes
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 RESULT = "train.json"
 #: What a flag is without a flag and without a file.
 DEFAULTS = {"seeds": 3, "seed": 0, "k": 100, "keep": "all"}
+#: What counts something.
+COUNTED = ("folds", "seeds", "k", "queries")
 #: What there must be.
 NEEDED = ("model", "backbone", "collection")
 
@@ -70,7 +73,7 @@ def train(
     seed: Annotated[int | None, typer.Option("--seed", help="Of the folds, the first training and more.")] = None,
 ) -> None:
     """Train DGRe or a baseline on your collection, fold by fold, and test it on queries it has not seen."""
-    if processes > 1 and not is_one_of_several():
+    if processes > 1 and process_count() == 1:
         raise typer.Exit(run_in_processes(processes))
     flags = {
         "model": model, "backbone": backbone, "collection": collection, "run": run, "folds": folds, "seeds": seeds,
@@ -98,6 +101,11 @@ def _asked(
     for name in NEEDED:
         if asked[name] is None:
             raise UserError(f"no {name} is given", todo=f"give --{name}, or {name} = ... in a file (--config)")
+    for name in COUNTED:
+        if asked[name] is not None and asked[name] < 1:
+            raise UserError(
+                f"{name} is {asked[name]}", where=config if name in own else None, todo="give 1 or more"
+            )
     return asked, {**file, **read_assignments(assignments)}
 
 
@@ -125,7 +133,8 @@ def _train(asked: dict[str, Any], told: dict[str, Any], out: Path) -> None:
         "model": asked["model"], "backbone": _weights(plan.backbone), "collection": what.collection.fingerprint(),
         "first_stage": fingerprint_of(first), "settings": plan.settings_json(), "seeds": asked["seeds"],
         "seed": asked["seed"], "folds": len(plan.splits), "test_queries": what.test and _hash(what.test),
-        "k": asked["k"], "queries": asked["queries"], "keep": asked["keep"],
+        "k": asked["k"], "queries": asked["queries"], "keep": asked["keep"], "vectors": _vectors(plan.network),
+        "processes": process_count(),
     }  # fmt: skip
     folder = RunFolder.claim(out, "train", inputs)
     processes = open_processes()
@@ -134,13 +143,13 @@ def _train(asked: dict[str, Any], told: dict[str, Any], out: Path) -> None:
         say(f"{out} holds the result already")
         result = json.loads((out / RESULT).read_text(encoding="utf-8"))
     else:
-        result = _run(training, folder, processes, origin)
+        result = _run(training, folder, processes, {"first_stage": origin, "asked": {**asked, "settings": told}})
     show(result)
     suggest(f"open {out / 'report.html'} in a browser", *_next(result, asked, out))
 
 
-def _run(training: Training, folder: RunFolder, processes: Processes, origin: str) -> dict[str, Any]:
-    """Trains all there is to train; the first process writes the results."""
+def _run(training: Training, folder: RunFolder, processes: Processes, about: dict[str, Any]) -> dict[str, Any]:
+    """Trains all there is to train; the first process writes the results. `about` goes into the manifest."""
     from whyrank.learning.training.summary import trained
 
     tell_plan(training)
@@ -148,17 +157,19 @@ def _run(training: Training, folder: RunFolder, processes: Processes, origin: st
         folder.begin()
     with training_bar(training) as watch:
         found, fitted = trained(training, watch)
-    result = {**found, "first_stage": origin}
-    processes.from_first(lambda: _write(training, folder, result, fitted, processes.count))
+    result = {**found, "first_stage": about["first_stage"]}
+    processes.from_first(lambda: _write(training, folder, result, fitted, about))
     return result
 
 
-def _write(training: Training, folder: RunFolder, result: dict[str, Any], fitted: Any, processes: int) -> None:
+def _write(
+    training: Training, folder: RunFolder, result: dict[str, Any], fitted: Any, about: dict[str, Any]
+) -> None:
     from whyrank.collections.trec import write_run
     from whyrank.learning.training.summary import run_of
     from whyrank.reports.train import write_train
 
-    manifest = folder.record(jobs=len(result["runs"]), pairs_an_epoch=result["pairs"], processes=processes)
+    manifest = folder.record(jobs=len(result["runs"]), pairs_an_epoch=result["pairs"], **about)
     for seed in result["seeds"]:
         write_run(folder.path / "runs" / f"seed{seed}.trec", run_of(fitted, seed, result["model"]))
     paths = write_train(result, folder.path, manifest)
@@ -175,6 +186,14 @@ def _weights(backbone: Any) -> str:
 
     files = sorted(path for path in backbone.folder.iterdir() if path.suffix in (".safetensors", ".bin", ".json"))
     return _hash(f"{path.name} {sha256(path)}" for path in files)
+
+
+def _vectors(settings: Any) -> str | None:
+    """A hash of the file of word vectors, where there is one."""
+    from whyrank.store.packages import sha256
+
+    path = getattr(settings, "vectors", None)
+    return sha256(Path(path)) if path else None
 
 
 def _hash(lines: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from whyrank.cli.console import console, say
 
 if TYPE_CHECKING:
-    from whyrank.learning.training.training import Moment, Training, Watch
+    from whyrank.learning.training.training import Training, TrainingMoment, Watch
 
 
 @contextmanager
@@ -32,8 +32,8 @@ def tell_plan(training: Training) -> None:
         parts = ", ".join(f"{len(qids)} {part}" for part, qids in split)
         say(f"fold {number}: {parts} queries; {len(plan.pairs(number))} pairs an epoch")
     material = plan.material
-    if material.left_out:
-        say(f"{material.left_out} judged queries have no candidates and are left out")
+    if material.not_found:
+        say(f"{material.not_found} judged queries have no candidates and are measured as 0")
     if material.lacking:
         say(f"{material.lacking} relevant documents are not in the collection and cannot be learned from")
     say(f"{len(plan.jobs)} trainings of at most {plan.settings.epochs} epochs, {training.steps} steps in all")
@@ -51,7 +51,7 @@ def training_bar(training: Training) -> Iterator[Watch]:
     with Progress(*columns, console=Console(file=sys.stderr, highlight=False, soft_wrap=True)) as bar:
         task = bar.add_task("training", total=training.steps)
 
-        def tell(moment: Moment) -> None:
+        def tell(moment: TrainingMoment) -> None:
             nonlocal losses
             losses = " ".join(f"{name} {value:.4f}" for name, value in moment.losses.items()) or losses
             where = f"{moment.job}, epoch {moment.epoch}/{settings.epochs}"

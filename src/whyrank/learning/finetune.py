@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
@@ -12,22 +10,21 @@ from typing import NamedTuple
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Run
 from whyrank.edits.saving import save_checkpoint
-from whyrank.errors import UserError
 from whyrank.learning.alignment import AlignedEmbeddings
 from whyrank.learning.borrowed import Weights, borrowed
 from whyrank.learning.checkpoints import Checkpoints
 from whyrank.learning.conditions import Condition
 from whyrank.learning.epochs import run_epochs
 from whyrank.learning.history import History
-from whyrank.learning.jobs import Job, Settings, Trained
+from whyrank.learning.jobs import Settings, Tuned, TuningJob
 from whyrank.learning.material import Material
 from whyrank.learning.measured import Candidates
-from whyrank.learning.optimisation import Learner, NotFinite
+from whyrank.learning.optimisation import Learner
 from whyrank.learning.pairs_to_learn import PairsToLearn
 from whyrank.learning.pointwise import PointwiseEpochs
 from whyrank.learning.splits import Split, split_queries
+from whyrank.learning.work_folder import WorkFolder
 from whyrank.rankers.cross_encoder import CrossEncoder
-from whyrank.store.atomic import write_text
 
 #: What chooses an epoch, on the validation queries.
 CHOOSES = "nDCG@10"
@@ -40,7 +37,7 @@ class Moment(NamedTuple):
     while it is measured)."""
 
     done: int
-    job: Job
+    job: TuningJob
     epoch: int
     loss: float | None
 
@@ -72,6 +69,7 @@ class FineTuning:
             raise ValueError("an aligned condition needs aligned embeddings")
         self.ranker, self.material, self.split, self.settings = ranker, material, split, settings
         self.models, self.work, self.aligned = folder / "models", work, aligned
+        self._kept = WorkFolder(work)
         self.pairs = PairsToLearn.of(material, split.train, settings.negatives)
         self.validation = Candidates.of(material, split.validation)
         self.test = Candidates.of(material, split.test)
@@ -95,7 +93,7 @@ class FineTuning:
     def _steps_a_job(self) -> int:
         return self.pairs.steps(self.settings.batch) * self.settings.epochs
 
-    def run(self, watch: Watch | None = None) -> list[Trained]:
+    def run(self, watch: Watch | None = None) -> list[Tuned]:
         """Trains what is not trained yet; the ranker itself is as it was when this ends."""
         tell = watch or (lambda moment: None)
         with borrowed(self.ranker) as original:
@@ -103,31 +101,31 @@ class FineTuning:
 
     def forget(self) -> None:
         """Deletes what was kept in case of a kill."""
-        shutil.rmtree(self.work, ignore_errors=True)
-        for lock in self.models.glob(".*.lock"):
-            lock.unlink(missing_ok=True)
+        self._kept.forget(self.models)
 
-    def _trained(self, number: int, job: Job, original: Weights, watch: Watch) -> Trained:
-        kept = self.work / f"{job}.json"
-        if kept.exists():
-            return Trained.from_json(json.loads(kept.read_text(encoding="utf-8")))
-        checkpoints = Checkpoints(self.work / str(job))
+    def _trained(self, number: int, job: TuningJob, original: Weights, watch: Watch) -> Tuned:
+        told = self._kept.result(job)
+        if told:
+            return Tuned.from_json(told)
+        checkpoints = Checkpoints(self._kept.epochs(job))
         history = self._train(number, job, original, checkpoints, watch)
         checkpoints.restore_weights(self.ranker.model, history.best)
         self.ranker.model.eval()
         self._save(job, history.best)
-        trained = Trained(str(job.condition), job.seed, history, self.test.measured(self.ranker, MEASURES))
-        write_text(kept, json.dumps(trained.to_json()))
+        trained = Tuned(str(job.condition), job.seed, history, self.test.measured(self.ranker, MEASURES))
+        self._kept.keep(job, trained.to_json())
         checkpoints.forget()
         return trained
 
-    def _save(self, job: Job, epoch: int) -> None:
+    def _save(self, job: TuningJob, epoch: int) -> None:
         folder = self.models / str(job)
         if not folder.is_dir():
             done = {"finetune": {"condition": str(job.condition), "seed": job.seed, "epoch": epoch}}
             save_checkpoint(self.ranker, folder, done, f"fine-tuning ({job}, epoch {epoch}) of")
 
-    def _train(self, number: int, job: Job, original: Weights, checkpoints: Checkpoints, watch: Watch) -> History:
+    def _train(
+        self, number: int, job: TuningJob, original: Weights, checkpoints: Checkpoints, watch: Watch
+    ) -> History:
         ranker, settings = self.ranker, self.settings
         before, steps = number * self._steps_a_job, self.pairs.steps(settings.batch)
 
@@ -143,17 +141,11 @@ class FineTuning:
         self._start(job.condition, original)
         parameters = job.condition.parameters(ranker)
         learner = Learner.of(ranker.model, parameters, settings.rate, self._steps_a_job)
-        try:
+        with self._kept.stopping(job, "--rate"):
             return run_epochs(
                 learner, checkpoints, lambda epoch: epochs.train(learner, epoch), validate, settings.epochs,
                 settings.patience,
             )  # fmt: skip
-        except NotFinite as error:
-            raise UserError(
-                f"{error} of {job}",
-                where=self.work,
-                todo="the last good epoch is kept there; try a lower --rate, with another -o",
-            ) from error
 
     def _start(self, condition: Condition, original: Weights) -> None:
         """The checkpoint's own weights, aligned if the condition says so."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from whyrank.learning.finetune import CHOOSES, MEASURES, FineTuning, Watch
-from whyrank.learning.jobs import Trained
+from whyrank.learning.jobs import Tuned
 from whyrank.learning.measured import Values
 from whyrank.learning.tables import differences, table_row
 
@@ -38,7 +38,7 @@ def finetuned(tuning: FineTuning, watch: Watch | None = None) -> dict[str, Any]:
 
 
 def summarise(
-    trained: Sequence[Trained], untrained: Values, first_stage: Values, *, seed: int = 0
+    trained: Sequence[Tuned], untrained: Values, first_stage: Values, *, seed: int = 0
 ) -> dict[str, Any]:
     """`table` and `differences`, for finetune.json."""
     rows: dict[str, list[Values]] = {FIRST_STAGE: [first_stage], UNTRAINED: [untrained]}

@@ -11,7 +11,7 @@ from whyrank.learning.history import History
 from whyrank.learning.measured import Values
 
 
-class Job(NamedTuple):
+class TuningJob(NamedTuple):
     """One training: a condition and the number that seeds it."""
 
     condition: Condition
@@ -47,8 +47,8 @@ class Settings:
             raise UserError(f"a learning rate of {self.rate:g}", todo="give a small one, such as 2e-5")
 
     @property
-    def jobs(self) -> list[Job]:
-        return [Job(condition, seed) for condition in self.conditions for seed in self._numbers]
+    def jobs(self) -> list[TuningJob]:
+        return [TuningJob(condition, seed) for condition in self.conditions for seed in self._numbers]
 
     @property
     def aligns(self) -> bool:
@@ -64,7 +64,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Trained:
+class Tuned:
     """What a job ended with: its epochs, and the test queries' measures after the epoch that validation chose."""
 
     condition: str
@@ -77,5 +77,5 @@ class Trained:
         return {**told, "history": self.history.to_json(), "test": self.test}
 
     @classmethod
-    def from_json(cls, told: dict[str, Any]) -> Trained:
+    def from_json(cls, told: dict[str, Any]) -> Tuned:
         return cls(told["condition"], told["seed"], History.from_json(told["history"]), told["test"])

@@ -13,12 +13,12 @@ from whyrank.errors import UserError
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """Queries that can be learned from or tested on: each has candidates of a first stage and, unless asked for
-    without, a relevant document that the collection holds. Texts are held, so that no epoch reads the collection
-    again.
+    """Queries that can be learned from or tested on: all that are judged or, where it is asked for, those with
+    candidates of a first stage and a relevant document that the collection holds. Texts are held, so that no epoch
+    reads the collection again.
 
     `positives` are the documents graded high enough; `lacking` counts those that the collection has no text of,
-    `left_out` the judged queries that offer nothing.
+    `left_out` the judged queries that are not among these.
     """
 
     name: str
@@ -42,17 +42,17 @@ class Material:
         relevant: bool = True,
     ) -> Material:
         """The first k candidates of each query; a document graded `positive` or more is one. `most` keeps only
-        the first so many queries. Without `relevant`, queries of which the collection holds no positive stay: they
-        teach nothing, and a test counts them as evaluation does."""
+        the first so many queries. Without `relevant`, queries without a positive in the collection or without
+        candidates stay: a test counts them as evaluation does, as 0."""
         if not collection.qrels:
             raise UserError("this collection has no judgements", where=collection.name, todo="learning needs some")
         judged = {qid: _graded(grades, positive) for qid, grades in collection.qrels.items()}
         wanted = {docno for docnos in judged.values() for docno in docnos}
         there = {docno for docno, _ in collection.documents() if docno in wanted}
         held = {qid: tuple(docno for docno in docnos if docno in there) for qid, docnos in judged.items()}
-        usable = [qid for qid, docnos in held.items() if (docnos or not relevant) and first.get(qid)]
+        usable = [qid for qid, docnos in held.items() if not relevant or (docnos and first.get(qid))]
         chosen = list(islice(usable, most))
-        candidates = {qid: first[qid][:k] for qid in chosen}
+        candidates = {qid: list(first.get(qid, ()))[:k] for qid in chosen}
         positives = {qid: held[qid] for qid in chosen}
         return cls(
             name=collection.name,
@@ -64,6 +64,11 @@ class Material:
             lacking=sum(len(judged[qid]) - len(held[qid]) for qid in chosen),
             left_out=len(judged) - len(usable),
         )
+
+    @property
+    def not_found(self) -> int:
+        """How many queries have no candidates."""
+        return sum(not rows for rows in self.candidates.values())
 
     def negatives(self, qid: str) -> tuple[str, ...]:
         """A query's candidates that are not positive; one that nobody judged counts as not relevant."""

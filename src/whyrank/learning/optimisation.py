@@ -137,8 +137,9 @@ def parameter_groups(parameters: Iterable[Tensor], decay: float = DECAY) -> list
 
 
 def rate_share(step: int, steps: int, warm_up: float = WARM_UP) -> float:
-    """The share of the full learning rate at a step (from 0): up over the warm-up, then down to 0."""
+    """The share of the full learning rate at a step (from 0): up over the warm-up, then down to 0. No step of the
+    warm-up is at 0, so that even a training of one step learns."""
     rising = math.ceil(warm_up * steps)
     if step < rising:
-        return step / rising
+        return (step + 1) / (rising + 1)
     return max(0.0, (steps - step) / max(1, steps - rising))

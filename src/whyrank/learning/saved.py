@@ -21,7 +21,7 @@ from whyrank.errors import UserError
 from whyrank.learning.checkpoints import WEIGHTS, weight_bytes
 from whyrank.learning.model_card import model_card
 from whyrank.learning.models.catalogue import model_class
-from whyrank.learning.models.chunks import Chunker
+from whyrank.learning.models.chunker import Chunker
 from whyrank.learning.models.network import Ingredients, Network, TransformerNetwork
 from whyrank.learning.settings_values import settings_of
 from whyrank.learning.trained import Trained, TrainedOnWords, as_ranker

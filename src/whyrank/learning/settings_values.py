@@ -6,7 +6,7 @@ import types
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from whyrank.errors import UserError, nearest
 
@@ -49,15 +49,23 @@ def _as(value: Any, hint: Any) -> Any:
     if origin in (Union, types.UnionType):
         return _as_one_of(value, inside)
     if origin is tuple:
-        parts = value.split(",") if isinstance(value, str) else value
+        parts = _split(value) if isinstance(value, str) else value
         if not isinstance(parts, list | tuple):
             raise _Unfit
         return tuple(_as(part.strip() if isinstance(part, str) else part, inside[0]) for part in parts)
-    if origin is Literal:
-        if value not in inside:
-            raise _Unfit
-        return value
     return _as_plain(value, hint)
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas; a comma inside brackets parts nothing: `nDCG(dcg='exp-log2',cutoff=5),P@20`."""
+    depth, parts = 0, [""]
+    for sign in text:
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return parts
 
 
 def _as_one_of(value: Any, hints: tuple[Any, ...]) -> Any:
@@ -98,7 +106,5 @@ def _expected(hint: Any) -> str:
         return " or ".join(_expected(one) for one in inside)
     if origin is tuple:
         return f"{_expected(inside[0])}, or several with commas between them"
-    if origin is Literal:
-        return f"one of {', '.join(map(str, inside))}"
     words = {bool: "true or false", int: "a whole number", float: "a number", str: "text", type(None): NOTHING}
     return words.get(hint, str(hint))

@@ -51,7 +51,7 @@ def fold_queries(qids: Iterable[str], folds: int, seed: int = 0, where: str | No
         raise UserError(
             f"{len(shuffled)} judged quer{'y' if len(shuffled) == 1 else 'ies'} cannot make {folds} folds",
             where=where,
-            todo=f"{PER_FOLD * folds} are needed, each with candidates to rank",
+            todo=f"{PER_FOLD * folds} are needed",
         )
     random.Random(f"folds/{seed}").shuffle(shuffled)
     parts = [tuple(shuffled[number::folds]) for number in range(folds)]
@@ -74,7 +74,7 @@ def hold_out(qids: Iterable[str], test: Iterable[str], seed: int = 0, where: str
         raise UserError(
             f"{len(others)} queries to learn from and {len(tested)} to test on",
             where=where,
-            todo=f"{LEAST} and 1 are needed, each with candidates to rank",
+            todo=f"{LEAST} and 1 are needed",
         )
     random.Random(f"held out/{seed}").shuffle(others)
     held = len(others) // SHARE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from whyrank.learning.opened_chunks import OpenedChunks
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.neural import NOT_CONTENT, TOKENS_A_BATCH, NeuralRanker
 from whyrank.rankers.ranker import Pair, Progress, Ranker, Scores
+from whyrank.text.alignment import CannotAlign
 from whyrank.text.pieces import Pieces
 from whyrank.text.tokens import Tokens
 
@@ -26,8 +28,6 @@ from whyrank.text.tokens import Tokens
 KIND = "trained"
 #: Characters a token, about: only the sizes of batches depend on it.
 CHARACTERS = 4
-#: Tokens that stand before each chunk of a document: the special ones, and a query of usual length.
-BEFORE_DOCUMENT = 36
 
 
 class Trained(NeuralRanker):
@@ -58,25 +58,34 @@ class Trained(NeuralRanker):
         state = self.network.state_dict()
         return [weight for name, weight in state.items() if not name.startswith("backbone.")]
 
+    def fingerprint(self) -> str:
+        """Of all that decides a score: beside the weights, which model they are of and how it was told to be."""
+        return hashlib.sha256(f"{super().fingerprint()} {_told(self.network)}".encode()).hexdigest()
+
     @property
     def document_length(self) -> int:
-        """All tokens that its chunks have room for; where passages are cut by words, as many tokens as words."""
-        chunker = self.network.chunker
-        if chunker.most == 1 and chunker.words is None:
-            return self.max_length
-        if chunker.words is not None:
-            return chunker.words + (chunker.most - 1) * (chunker.stride or chunker.words)
-        before = min(BEFORE_DOCUMENT, self.max_length // 2)
-        return chunker.most * (self.max_length - before) + before
+        """What its chunks are sure to have room for."""
+        return self.network.chunker.longest
 
     def document_tokens(self, query: str, text: str) -> Tokens:
         return self.pieces.whole(text, query=self.network.chunker.cut_query(query))
 
+    def opened_tokens(self, query: str, text: str, side: str = "document") -> Tokens:
+        """CannotAlign for what is short enough and not all read even so: a query longer than its room, or words of
+        many tokens in a passage."""
+        tokens = super().opened_tokens(query, text, side)
+        if len(tokens) <= self.document_length and self.network.chunker.cuts(query, text):
+            raise CannotAlign("the model does not read all of it")
+        return tokens
+
     def opened_inputs(self, pairs: Sequence[Pair], side: str = "document") -> Inputs:
+        """One sequence a pair. A document of which not all is read can be opened where one chunk was asked for."""
         chunks = self.network.read(pairs)
-        if len(chunks) > chunks.examples:
+        several = len(chunks) > chunks.examples
+        if several or (chunks.cut and self.network.chunker.most > 1):
+            why = "of more than one chunk" if several else "that is cut"
             raise UserError(
-                f"a document of more than one chunk cannot be opened in {self.name}, which reads each by itself",
+                f"a document {why} cannot be opened in {self.name}, which reads documents in chunks",
                 todo=f"give --max-length {self.max_length}, which cuts documents there, or shorter pairs",
             )
         return OpenedChunks.of_chunks(chunks)
@@ -104,12 +113,18 @@ class TrainedOnWords(Ranker):
 
     def fingerprint(self) -> str:
         config = {key: value for key, value in self.checkpoint.config.items() if key not in NOT_CONTENT}
-        digest = hashlib.sha256(json.dumps([self.kind, config], sort_keys=True, default=str).encode())
+        told = f"{json.dumps([self.kind, config], sort_keys=True, default=str)} {_told(self.network)}"
+        digest = hashlib.sha256(told.encode())
         tokenizer = self.checkpoint.folder / "tokenizer.json"
         digest.update(tokenizer.read_bytes() if tokenizer.exists() else b"")
         for name, weight in self.network.state_dict().items():
             digest.update(name.encode() + weight.detach().cpu().contiguous().numpy().tobytes())
         return digest.hexdigest()
+
+
+def _told(network: Network) -> str:
+    """Which model it is, with its settings."""
+    return json.dumps([network.name, asdict(network.settings)], sort_keys=True)
 
 
 def as_ranker(network: Network, checkpoint: Checkpoint) -> Trained | TrainedOnWords:

@@ -107,8 +107,10 @@ def _settings(report: Report, told: Told) -> None:
         "warm-up and a linear decay, at two learning rates: backbone_rate for what is pre-trained, rate for what "
         "starts anew."
     )
-    if told["left_out"]:
-        report.paragraph(f"Left out: {told['left_out']} judged queries without candidates.")
+    if told["not_found"]:
+        report.paragraph(
+            f"{told['not_found']} of {told['queries']} judged queries have no candidates; they count as 0."
+        )
     for part, title in (("training", "Of the training"), ("model", f"Of {told['model']}")):
         values: list[list[Cell]] = [[name, json.dumps(value)] for name, value in told["settings"][part].items()]
         report.table(["setting", "value"], values, f"{title}.")

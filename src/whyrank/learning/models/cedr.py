@@ -19,7 +19,8 @@ from torch.nn import functional
 
 from whyrank.learning.models.backbone import Backbone
 from whyrank.learning.models.checks import at_least, one_of
-from whyrank.learning.models.chunks import Chunker, Chunks
+from whyrank.learning.models.chunker import Chunker
+from whyrank.learning.models.chunks import Chunks
 from whyrank.learning.models.kernels import KERNELS, kernel_sums, soft_frequencies
 from whyrank.learning.models.network import Ingredients, NetworkSettings, Output, TransformerNetwork
 

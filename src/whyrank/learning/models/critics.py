@@ -50,12 +50,12 @@ class Critics(nn.Module):
         still = {key: weight.detach() for key, weight in estimator.named_parameters()}
         return functional_call(estimator, still, (_normal(one), _normal(other), apart))
 
-    def objective(self, parts: Mapping[str, Tensor], queries: Sequence[int]) -> Tensor:
-        """What the critics go up: the sum of their three bounds (of CLUB's, likelihoods). With one query only it
-        is a 0 that has gradients, all 0."""
+    def objective(self, parts: Mapping[str, Tensor], queries: Sequence[int]) -> Tensor | None:
+        """What the critics go up: the sum of their three bounds (of CLUB's, likelihoods). Nothing with one query
+        only, so that no step is taken: AdamW's own would go on by its momentum and its decay."""
         apart = different(queries, parts["query"].device)
         if not apart.any():
-            return torch.stack([0 * weight.sum() for weight in self.parameters()]).sum()
+            return None
         found = []
         for name, (a, b, _) in TERMS.items():
             estimator = self.estimators[name]

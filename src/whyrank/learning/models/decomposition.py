@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from whyrank.learning.models.pooling import counts, totals
+from whyrank.learning.models.pooling import counts
 from whyrank.learning.models.sides import Sides
 
 
@@ -38,7 +38,7 @@ class Decomposition(nn.Module):
         chunks = sides.chunks
         share = self.relations(words, sides).sum(dim=1) / chunks.query.sum(dim=1, keepdim=True).clamp(min=1)
         both = torch.stack([share, 1 - share], dim=1) * chunks.document[:, None]
-        summed = totals(both @ words, chunks)
+        summed = chunks.sum_over_chunks(both @ words)
         if self.per_length:
             summed = summed / counts(chunks.document, chunks)[:, None, None]
         return Parts(summed[:, 0], summed[:, 1])

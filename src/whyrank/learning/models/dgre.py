@@ -91,19 +91,22 @@ class DGRe(GraphNetwork):
             found["information"] = self.settings.weight * self.critics.loss(output.parts, queries)
         return found
 
-    def critic_loss(self, output: Output, queries: Sequence[int]) -> Tensor:
+    def critic_loss(self, output: Output, queries: Sequence[int]) -> Tensor | None:
         if not isinstance(self.critics, Critics):
             return super().critic_loss(output, queries)
-        return -self.critics.objective(output.parts, queries)
+        bounds = self.critics.objective(output.parts, queries)
+        return None if bounds is None else -bounds
 
     @torch.no_grad()
     def vectors(self, batch: Chunks) -> dict[str, Tensor]:
         """The last layer's `query`, `document` and query-`related` vectors of each example [B, d]."""
-        parts = self.output(batch).parts
+        with self.evaluating():
+            parts = self.output(batch).parts
         return {name: parts[name] for name in ("query", "document", "related") if name in parts}
 
     @torch.no_grad()
     def word_graph(self, batch: Chunks, masking: str | None = None, layer: int = -1) -> WordRelations:
         """The relations of an example's query words to its document words at one of the refined layers, under the
         model's masking or another."""
-        return WordRelations.of(self, batch, masking, layer)
+        with self.evaluating():
+            return WordRelations.of(self, batch, masking, layer)

@@ -62,7 +62,11 @@ class Drmm(WordNetwork):
         if ingredients.collection is None:
             raise UserError("drmm weighs words by their IDF", todo="give a collection to count them in")
         lexicon = settings.lexicon(ingredients, learned=False)
-        return cls(settings, lexicon, inverse_frequencies(*lexicon.frequencies(ingredients.collection)))
+        collection = ingredients.collection
+        idf = ingredients.once(
+            f"idf {settings.vectors}", lambda: inverse_frequencies(*lexicon.frequencies(collection))
+        )
+        return cls(settings, lexicon, idf.clone())
 
     def output(self, batch: Reading) -> Output:
         asked = batch.query != PADDING
@@ -72,17 +76,22 @@ class Drmm(WordNetwork):
     @torch.no_grad()
     def histograms(self, batch: Reading) -> Tensor:
         """h [B, m, bins + 1]. Cosines have double precision: where a rounding moved one over the edge of a bin, a
-        score would depend on what else is in its batch."""
-        query, document = (
-            functional.normalize(self.lexicon.embed(part, batch.strangers).double(), dim=-1)
-            for part in (batch.query, batch.document)
+        score would depend on what else is in its batch. They are computed once for each two units."""
+        (asked, query), (units, document) = (
+            part.unique(return_inverse=True) for part in (batch.query, batch.document)
         )
         bins = self.settings.bins
-        places = ((query @ document.mT + 1) / 2 * bins).floor().long().clamp(0, bins - 1)
-        places[batch.query[:, :, None] == batch.document[:, None, :]] = bins
+        cosines = self._directions(asked, batch) @ self._directions(units, batch).mT
+        bin_of = ((cosines + 1) / 2 * bins).floor().long().clamp(0, bins - 1)
+        bin_of[asked[:, None] == units] = bins
+        places = bin_of[query[:, :, None], document[:, None, :]]
         counted = (batch.document != PADDING)[:, None, :].expand(places.shape)
         counts = self.idf.new_zeros(*batch.query.shape, bins + 1)
         return counts.scatter_add_(2, places, counted.to(counts.dtype)).log1p()
+
+    def _directions(self, units: Tensor, batch: Reading) -> Tensor:
+        """The unit vectors [U, d] of some units, in double precision."""
+        return functional.normalize(self.lexicon.embed(units, batch.strangers).double(), dim=-1)
 
     def gates(self, query: Tensor, asked: Tensor) -> Tensor:
         """softmax_i(w IDF_i) [B, m] over the units that are no padding."""

@@ -13,7 +13,8 @@ from torch import Tensor
 from whyrank.errors import UserError
 from whyrank.learning.models.backbone import Backbone
 from whyrank.learning.models.checks import at_least, one_of, share
-from whyrank.learning.models.chunks import Chunker, Chunks
+from whyrank.learning.models.chunker import Chunker
+from whyrank.learning.models.chunks import Chunks
 from whyrank.learning.models.distances import DISTANCES, distance_loss
 from whyrank.learning.models.gated_graph import GatedGraph
 from whyrank.learning.models.graph_builder import GraphBuilder, GraphShape

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from whyrank.collections.collection import Collection
+from whyrank.learning.remembered import Remembered
 from whyrank.rankers.ranker import Pair
 
 #: Stands after the last unit of a text.
 PADDING = -1
+#: Units, four bytes each, that are kept in case their texts are read again, as candidates are every epoch; what a
+#: text takes beside its units counts as so many more.
+KEPT_UNITS, BESIDE_UNITS = 10_000_000, 100
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,22 @@ class Reading:
         return len(self.query)
 
 
+class Units(NamedTuple):
+    """A text as the numbers of its first units, and the (place, spelling) of those that are not known."""
+
+    numbers: array[int]
+    unknown: tuple[tuple[int, str], ...] = ()
+    cut: bool = False
+
+    @classmethod
+    def of(cls, units: Sequence[int | str], most: int) -> Units:
+        """The first so many units, each a number or the spelling of what has none."""
+        first = units[:most]
+        numbers = array("i", [PADDING if isinstance(unit, str) else unit for unit in first])
+        unknown = tuple((place, unit) for place, unit in enumerate(first) if isinstance(unit, str))
+        return cls(numbers, unknown, len(units) > most)
+
+
 class Lexicon(nn.Module, ABC):
     """Units with their vectors [V, d], which are learned on or stay as they are."""
 
@@ -42,14 +64,15 @@ class Lexicon(nn.Module, ABC):
 
     def __init__(self, vectors: Tensor, learned: bool) -> None:
         super().__init__()
+        self._read: Remembered[tuple[str, int], Units] = Remembered(KEPT_UNITS, _count)
         if learned:
             self.vectors = nn.Parameter(vectors)
         else:
             self.register_buffer("vectors", vectors)
 
     @abstractmethod
-    def numbers(self, text: str, new: dict[str, int]) -> list[int]:
-        """The numbers of a text's units; a unit that is not known is added to the `new` ones, or was."""
+    def units(self, text: str) -> Sequence[int | str]:
+        """A text's units: the number of each, or how it is spelled where it has none."""
 
     @abstractmethod
     def frequencies(self, collection: Collection) -> tuple[Tensor, int]:
@@ -69,14 +92,24 @@ class Lexicon(nn.Module, ABC):
     def read(self, pairs: Sequence[Pair], most: int) -> Reading:
         """The texts' units, at most so many of each."""
         new: dict[str, int] = {}
-        texts = [(self.numbers(query, new), self.numbers(text, new)) for query, text in pairs]
-        queries, documents = zip(*texts, strict=True)
-        cut = sum(max(len(query), len(document)) > most for query, document in texts)
-        return Reading(self._padded(queries, most), self._padded(documents, most), self.strangers(new), cut)
+        texts = [(self._units(query, most), self._units(text, most)) for query, text in pairs]
+        queries, documents = ([self._numbers(one, new) for one in some] for some in zip(*texts, strict=True))
+        cut = sum(query.cut or document.cut for query, document in texts)
+        return Reading(self._padded(queries), self._padded(documents), self.strangers(new), cut)
 
-    def _padded(self, texts: Sequence[list[int]], most: int) -> Tensor:
-        longest = max(1, min(most, max(map(len, texts))))
-        rows = [(text + [PADDING] * longest)[:longest] for text in texts]
+    def _units(self, text: str, most: int) -> Units:
+        return self._read.get((text, most), lambda: Units.of(self.units(text), most))
+
+    def _numbers(self, units: Units, new: dict[str, int]) -> list[int]:
+        """A new unit gets the next number, the same in all texts of a batch, so that it matches itself."""
+        numbers = units.numbers.tolist()
+        for place, unit in units.unknown:
+            numbers[place] = new.setdefault(unit, len(self) + len(new))
+        return numbers
+
+    def _padded(self, texts: Sequence[list[int]]) -> Tensor:
+        longest = max(1, *map(len, texts))
+        rows = [text + [PADDING] * (longest - len(text)) for text in texts]
         return torch.tensor(rows, device=self.vectors.device)
 
     def embed(self, numbers: Tensor, strangers: Tensor) -> Tensor:
@@ -90,3 +123,7 @@ class Lexicon(nn.Module, ABC):
 
 def document_texts(collection: Collection) -> Iterator[str]:
     return (text for _, text in collection.documents())
+
+
+def _count(units: Units) -> int:
+    return len(units.numbers) + BESIDE_UNITS

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -13,11 +14,13 @@ from torch import Tensor, nn
 from whyrank.collections.collection import Collection
 from whyrank.learning.models.backbone import Backbone
 from whyrank.learning.models.checks import at_least, one_of
-from whyrank.learning.models.chunks import Chunker, Chunks
+from whyrank.learning.models.chunker import Chunker
+from whyrank.learning.models.chunks import Chunks
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.ranker import Pair
 
 RANK_LOSSES = ("sigmoid", "raw")
+T = TypeVar("T")
 
 
 class Output(NamedTuple):
@@ -34,15 +37,23 @@ class Output(NamedTuple):
 class Ingredients:
     """What a new model is made of: the checkpoint of its backbone and, to count words in, the collection.
 
-    A model that is `untrained` is about to be given trained weights and needs neither.
+    A model that is `untrained` is about to be given trained weights and needs neither. What is made of the
+    collection is made once for all models of the same ingredients.
     """
 
     checkpoint: Checkpoint
     collection: Collection | None = None
     untrained: bool = False
+    _made: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def backbone(self) -> Backbone:
         return Backbone.untrained(self.checkpoint) if self.untrained else Backbone.of(self.checkpoint)
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What was made under this name, made where it was not; whoever changes it changes a copy."""
+        if name not in self._made:
+            self._made[name] = make()
+        return self._made[name]
 
 
 @dataclass(frozen=True)
@@ -106,9 +117,20 @@ class Network(nn.Module, ABC):
         better, worse = f.chunk(2)
         return torch.relu(self.settings.margin - better + worse).mean()
 
-    def critic_loss(self, output: Output, queries: Sequence[int]) -> Tensor:
-        """What the critics go down (minus their bounds), of an output without gradients."""
+    def critic_loss(self, output: Output, queries: Sequence[int]) -> Tensor | None:
+        """What the critics go down (minus their bounds), of an output without gradients; None where these examples
+        have nothing to teach them."""
         raise NotImplementedError(f"{self.name} has no critics")
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """Nothing drops out in this block; after it all is as it was."""
+        before = self.training
+        self.eval()
+        try:
+            yield
+        finally:
+            self.train(before)
 
     def slow(self) -> list[nn.Parameter]:
         """What is pre-trained, and learns at the lower rate."""

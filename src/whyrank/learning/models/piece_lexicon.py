@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
 from whyrank.collections.collection import Collection
 from whyrank.collections.idf import document_frequencies
+from whyrank.learning.models.backbone import Backbone
 from whyrank.learning.models.lexicon import Lexicon, document_texts
 from whyrank.learning.models.network import Ingredients
 
@@ -23,10 +26,10 @@ class PieceLexicon(Lexicon):
     def of(cls, ingredients: Ingredients, learned: bool) -> PieceLexicon:
         if ingredients.untrained:
             return cls(ingredients.checkpoint.pieces(1).tokenizer, torch.zeros(1, 1), learned)
-        backbone = ingredients.backbone()
-        return cls(backbone.pieces.tokenizer, backbone.encoder.word_embeddings.detach().clone(), learned)
+        tokenizer, vectors = ingredients.once("pieces", lambda: _embeddings(ingredients.backbone()))
+        return cls(tokenizer, vectors.clone(), learned)
 
-    def numbers(self, text: str, new: dict[str, int]) -> list[int]:
+    def units(self, text: str) -> Sequence[int | str]:
         self.tokenizer.no_truncation()
         return self.tokenizer.encode(text, add_special_tokens=False).ids
 
@@ -37,3 +40,7 @@ class PieceLexicon(Lexicon):
         known = torch.from_numpy(counted)[: len(found)]
         found[: len(known)] = known.double()
         return found, documents
+
+
+def _embeddings(backbone: Backbone) -> tuple[Tokenizer, Tensor]:
+    return backbone.pieces.tokenizer, backbone.encoder.word_embeddings.detach().clone()

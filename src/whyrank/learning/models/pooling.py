@@ -1,4 +1,4 @@
-"""From the words of chunks to one vector an example: sums, means and maxima over all chunks of each."""
+"""From the words of chunks to one vector an example: means and maxima over all chunks of each."""
 
 from __future__ import annotations
 
@@ -6,13 +6,6 @@ import torch
 from torch import Tensor
 
 from whyrank.learning.models.chunks import Chunks
-
-
-def totals(values: Tensor, chunks: Chunks) -> Tensor:
-    """[C, ...] -> [B, ...]: the sum over each example's chunks."""
-    if len(chunks) == chunks.examples:
-        return values
-    return values.new_zeros(chunks.examples, *values.shape[1:]).index_add(0, chunks.owner, values)
 
 
 def largest(values: Tensor, chunks: Chunks) -> Tensor:
@@ -26,13 +19,13 @@ def largest(values: Tensor, chunks: Chunks) -> Tensor:
 
 def counts(which: Tensor, chunks: Chunks) -> Tensor:
     """How many words [C, S] of each example are marked [B], at least 1."""
-    return totals(which.sum(dim=1), chunks).clamp(min=1)
+    return chunks.sum_over_chunks(which.sum(dim=1)).clamp(min=1)
 
 
 def mean_of_words(words: Tensor, which: Tensor, chunks: Chunks) -> Tensor:
     """The mean [B, d] of an example's marked words; 0 where none is."""
     summed = torch.einsum("cs,csd->cd", which.to(words.dtype), words)
-    return totals(summed, chunks) / counts(which, chunks)[:, None]
+    return chunks.sum_over_chunks(summed) / counts(which, chunks)[:, None]
 
 
 def max_of_words(words: Tensor, which: Tensor, chunks: Chunks) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -15,6 +16,14 @@ from whyrank.learning.models.lexicon import Lexicon, document_texts
 from whyrank.learning.models.network import Ingredients
 from whyrank.learning.models.word_vectors import read_vectors, stranger
 from whyrank.text.words import words
+
+
+class KnownWords(NamedTuple):
+    """Words with their vectors [V, d], and the mean length of those of the file."""
+
+    spelled: list[str]
+    vectors: Tensor
+    length: Tensor
 
 
 class WordLexicon(Lexicon):
@@ -36,21 +45,11 @@ class WordLexicon(Lexicon):
         """Without a collection, the whole file."""
         if ingredients.untrained:
             return cls([], torch.zeros(1, 1), torch.ones(()), learned)
-        collection = ingredients.collection
-        found = read_vectors(path, None if collection is None else _vocabulary(collection))
-        known = torch.stack(list(found.values()))
-        length = known.norm(dim=1).mean()
-        asked = [] if collection is None else chain.from_iterable(map(words, collection.queries.values()))
-        more = [word for word in dict.fromkeys(asked) if word not in found]
-        unknown = [stranger(word, known.shape[1])[None] * length for word in more]
-        return cls([*found, *more], torch.cat([known, *unknown]), length, learned)
+        known = ingredients.once(f"words {path}", lambda: _known_words(path, ingredients.collection))
+        return cls(known.spelled, known.vectors.clone(), known.length.clone(), learned)
 
-    def numbers(self, text: str, new: dict[str, int]) -> list[int]:
-        """A new word gets the next number, the same in all texts of a batch, so that it matches itself."""
-        return [
-            self.rows[word] if word in self.rows else new.setdefault(word, len(self) + len(new))
-            for word in words(text)
-        ]
+    def units(self, text: str) -> Sequence[int | str]:
+        return [self.rows.get(word, word) for word in words(text)]
 
     def frequencies(self, collection: Collection) -> tuple[Tensor, int]:
         counts: Counter[int] = Counter()
@@ -73,6 +72,18 @@ class WordLexicon(Lexicon):
     def set_extra_state(self, state: Tensor) -> None:
         spelled = state.cpu().numpy().tobytes().decode().split("\n")
         self.rows = {word: row for row, word in enumerate(spelled)}
+        self._read.forget()
+
+
+def _known_words(path: str, collection: Collection | None) -> KnownWords:
+    """The file's words that the collection has, and after them its queries' other words."""
+    found = read_vectors(path, None if collection is None else _vocabulary(collection))
+    vectors = torch.stack(list(found.values()))
+    length = vectors.norm(dim=1).mean()
+    asked = [] if collection is None else chain.from_iterable(map(words, collection.queries.values()))
+    more = [word for word in dict.fromkeys(asked) if word not in found]
+    unknown = [stranger(word, vectors.shape[1])[None] * length for word in more]
+    return KnownWords([*found, *more], torch.cat([vectors, *unknown]), length)
 
 
 def _vocabulary(collection: Collection) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,10 +24,12 @@ class GradedPair(NamedTuple):
 
 
 class GradedQuery(NamedTuple):
-    """A query's documents that can be the better one, each with those of a lower grade."""
+    """A query's documents that can be the better one, each with the number of the `others` that are worse: these
+    are in ascending order of their grades, so that the worse ones come first."""
 
     qid: str
-    better: tuple[tuple[str, tuple[str, ...]], ...]
+    better: tuple[tuple[str, int], ...]
+    others: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -48,11 +51,17 @@ class GradedPairs:
 
     def __len__(self) -> int:
         """Pairs an epoch; a little less where some positives that are not always taken have few below them."""
-        return sum(self._most(query) for query in self.queries)
+        return sum(sum(self._counts(query)[::-1][: self.positives]) for query in self.queries)
 
-    def _most(self, query: GradedQuery) -> int:
-        counts = sorted((min(self.negatives, len(worse)) for _, worse in query.better), reverse=True)
-        return sum(counts[: self.positives])
+    def _counts(self, query: GradedQuery) -> list[int]:
+        """How many pairs each better document gives, ascending."""
+        return sorted(min(self.negatives, worse) for _, worse in query.better)
+
+    def smallest_part(self, batch: int, parts: int) -> int:
+        """The fewest pairs of any of the parts that a step is read in, in any epoch."""
+        fewest = sum(sum(self._counts(query)[: self.positives]) for query in self.queries)
+        step = max(1, fewest // self.steps(batch))
+        return step // min(parts, step)
 
     def steps(self, batch: int) -> int:
         """Steps an epoch, of at most so many pairs."""
@@ -79,9 +88,9 @@ class GradedPairs:
         draw = random.Random(f"pairs/{seed}/{epoch}/{query.qid}")
         count = len(query.better) if self.positives is None else min(self.positives, len(query.better))
         pairs = [
-            GradedPair(query.qid, better, other)
+            GradedPair(query.qid, better, query.others[place])
             for better, worse in draw.sample(query.better, count)
-            for other in draw.sample(worse, min(self.negatives, len(worse)))
+            for place in draw.sample(range(worse), min(self.negatives, worse))
         ]
         draw.shuffle(pairs)
         return pairs
@@ -96,9 +105,7 @@ def in_parts(items: Sequence[T], count: int) -> list[list[T]]:
 def _graded(material: Material, qid: str) -> GradedQuery:
     grades = {docno: material.grade(qid, docno) for docno in material.positives[qid]}
     grades |= {row.docno: material.grade(qid, row.docno) for row in material.candidates[qid]}
-    found = []
-    for docno in material.positives[qid]:
-        worse = tuple(other for other, grade in grades.items() if grade < grades[docno])
-        if worse:
-            found.append((docno, worse))
-    return GradedQuery(qid, tuple(found))
+    others = sorted(grades, key=lambda docno: grades[docno])
+    ascending = [grades[docno] for docno in others]
+    better = [(docno, bisect_left(ascending, grades[docno])) for docno in material.positives[qid]]
+    return GradedQuery(qid, tuple((docno, worse) for docno, worse in better if worse), tuple(others))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,18 +24,21 @@ CRITICS = "critics"
 Watch = Callable[[int, int, dict[str, float]], object]
 
 
-class Summed(defaultdict[str, float]):
-    """Losses summed over pairs, by name."""
+class Mean:
+    """Mean losses over pairs, by name; a loss that some pairs do not have is the mean over the others."""
 
     def __init__(self) -> None:
-        super().__init__(float)
+        self._sums: defaultdict[str, float] = defaultdict(float)
+        self._pairs: Counter[str] = Counter()
 
-    def add(self, others: Mapping[str, float]) -> None:
-        for name, value in others.items():
-            self[name] += value
+    def add(self, losses: Mapping[str, float], pairs: int) -> None:
+        """The mean losses of some more pairs."""
+        for name, value in losses.items():
+            self._sums[name] += value * pairs
+            self._pairs[name] += pairs
 
-    def means(self, pairs: int) -> dict[str, float]:
-        return {name: value / pairs for name, value in self.items()}
+    def values(self) -> dict[str, float]:
+        return {name: total / self._pairs[name] for name, total in self._sums.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,34 +86,31 @@ class PairEpochs:
 
     def train(self, epoch: int) -> Learned:
         """Learns from each pair of the epoch once; gives the mean losses over the pairs."""
-        total, seen = Summed(), 0
+        mean = Mean()
         self.learners.network.train()
         with seeded(self.seed, epoch, *[self.processes.index] * (self.processes.index > 0)):
             batches = self.pairs.batches(self.seed, epoch, self.settings.batch)
             for step, batch in enumerate(batches, start=1):
-                total.add(self._step(batch, f"epoch {epoch}, step {step}"))
-                seen += len(batch)
+                self._step(batch, mean, f"epoch {epoch}, step {step}")
                 if self.watch:
-                    self.watch(epoch, step, total.means(seen))
-        means = total.means(seen)
+                    self.watch(epoch, step, mean.values())
+        means = mean.values()
         return Learned(sum(value for name, value in means.items() if name != CRITICS), means)
 
-    def _step(self, batch: Sequence[GradedPair], where: str) -> dict[str, float]:
-        """One step of the model; gives the losses summed over the pairs, by name."""
-        total, own = Summed(), self.learners.own
+    def _step(self, batch: Sequence[GradedPair], mean: Mean, where: str) -> None:
+        """One step of the model, whose losses are added to the mean."""
+        own = self.learners.own
         try:
             own.start()
             for part in in_parts(batch, min(self.settings.accumulate, len(batch))):
-                total.add(self._backward(part, len(part) / len(batch)))
+                mean.add(self._backward(part, len(part) / len(batch)), len(part))
             self.processes.add_up(own.learned)
             own.descend()
         except NotFinite as error:
             raise NotFinite(f"{error} in {where}") from error
-        return total
 
     def _backward(self, part: Sequence[GradedPair], share: float) -> dict[str, float]:
-        """A step of the critics, and a backward pass of this share of the model's step; gives the losses summed
-        over the part's pairs."""
+        """A step of the critics, and a backward pass of this share of the model's step; gives the losses."""
         numbers = {qid: number for number, qid in enumerate(dict.fromkeys(pair.qid for pair in part))}
         queries = [numbers[pair.qid] for pair in part] * 2
         output = self._output(part)
@@ -118,14 +118,16 @@ class PairEpochs:
         losses = self.learners.network.losses(output, queries)
         told = {name: finite(f"the {name} loss", loss) for name, loss in losses.items()}
         (share * _sum(losses)).backward()
-        return {name: value * len(part) for name, value in {**told, **criticised}.items()}
+        return {**told, **criticised}
 
     def _criticise(self, output: Output, queries: Sequence[int]) -> dict[str, float]:
-        """A step of the critics, if there are any."""
+        """A step of the critics, if there are any and the queries teach them something."""
         critics = self.learners.critics
         if critics is None:
             return {}
         loss = self.learners.network.critic_loss(output, queries)
+        if loss is None:
+            return {}
         finite(f"the {CRITICS} loss", loss)
         return {CRITICS: critics.step(loss)}
 

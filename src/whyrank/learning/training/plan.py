@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -23,6 +24,8 @@ from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.find import find_checkpoint
 
 FOLDS = 5
+#: Pairs that are read together where mutual information is estimated: it compares those of different queries.
+LEAST_FOR_CRITICS = 2
 
 
 class Job(NamedTuple):
@@ -47,6 +50,7 @@ class Plan:
     material: Material
     splits: tuple[Split, ...]
     seeds: tuple[int, ...]
+    ingredients: Ingredients
 
     @property
     def jobs(self) -> list[Job]:
@@ -54,13 +58,23 @@ class Plan:
 
     def pairs(self, fold: int) -> GradedPairs:
         """What a fold learns from."""
+        return self._pairs[fold - 1]
+
+    @cached_property
+    def _pairs(self) -> list[GradedPairs]:
         how = self.settings
-        return GradedPairs.of(self.material, self.splits[fold - 1].train, how.negatives, how.positives)
+        return [GradedPairs.of(self.material, split.train, how.negatives, how.positives) for split in self.splits]
+
+    @property
+    def smallest_part(self) -> int:
+        """The fewest pairs that are ever read together in training."""
+        how = self.settings
+        return min(pairs.smallest_part(how.batch, how.accumulate) for pairs in self._pairs)
 
     def new_network(self, seed: int) -> Network:
         """The untrained network; what starts anew is decided by the seed."""
         with seeded(seed):
-            return self.model.of(self.network, Ingredients(self.backbone, self.collection))
+            return self.model.of(self.network, self.ingredients)
 
     def settings_json(self) -> dict[str, Any]:
         """Every value that was told or is a default."""
@@ -89,11 +103,17 @@ def plan_training(
     kind = model_class(model)
     network, settings = settled(kind, told, names)
     checkpoint = backbone_checkpoint(backbone)
-    network = fitted_length(kind, network, checkpoint, asked="max_length" in told)
+    ingredients = Ingredients(checkpoint, what.collection)
+    with seeded(seeds[0]):
+        built = kind.of(network, ingredients)  # what does not fit the backbone or a file is refused here
+    network = fitted_length(network, built, asked="max_length" in told)
     material = Material.of(what.collection, first, k=k, positive=settings.positive, relevant=False)
     splits = _splits(what, material, folds, seeds[0], queries)
-    found = Plan(kind, network, settings, checkpoint, what.collection, material, tuple(splits), tuple(seeds))
+    found = Plan(
+        kind, network, settings, checkpoint, what.collection, material, tuple(splits), tuple(seeds), ingredients
+    )
     check_splits(found)
+    check_parts(found, built)
     return found
 
 
@@ -104,22 +124,31 @@ def backbone_checkpoint(name: str) -> Checkpoint:
     return replace(find_checkpoint(name), settings={})
 
 
-def fitted_length(
-    kind: type[Network], settings: NetworkSettings, checkpoint: Checkpoint, asked: bool
-) -> NetworkSettings:
+def fitted_length(settings: NetworkSettings, built: Network, asked: bool) -> NetworkSettings:
     """The settings with a max_length that the backbone's positions allow: the default is cut to it, a number that
     was asked for is refused."""
-    if not issubclass(kind, TransformerNetwork):
+    if not isinstance(built, TransformerNetwork):
         return settings
-    longest = Ingredients(checkpoint).backbone().pieces.max_length
+    longest = built.backbone.pieces.max_length
     if settings.max_length <= longest:
         return settings
     if asked:
+        name = built.backbone.checkpoint.name
         raise UserError(
-            f"max_length is {settings.max_length}, and {checkpoint.name} has positions for {longest} tokens",
+            f"max_length is {settings.max_length}, and {name} has positions for {longest} tokens",
             todo=f"set max_length to {longest} or less; longer documents are read in chunks",
         )
     return replace(settings, max_length=longest)
+
+
+def check_parts(plan: Plan, built: Network) -> None:
+    """Raises where critics would never see two queries side by side."""
+    if built.critics is not None and plan.smallest_part < LEAST_FOR_CRITICS:
+        raise UserError(
+            f"{plan.smallest_part} pair read at a time has nothing to tell mutual information from",
+            where=plan.material.name,
+            todo="use a larger batch, a smaller accumulate, or information=none",
+        )
 
 
 def check_splits(plan: Plan) -> None:

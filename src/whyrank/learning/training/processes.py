@@ -8,7 +8,6 @@ parameters through the outputs alone.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
@@ -19,6 +18,7 @@ from torch import Tensor
 from whyrank.errors import UserError
 from whyrank.learning.models.network import Output
 from whyrank.learning.training.graded_pairs import in_parts
+from whyrank.learning.training.world import process_count
 
 T = TypeVar("T")
 
@@ -79,11 +79,7 @@ class Together:
         self.device = accelerator.device
 
     def share(self, items: Sequence[T]) -> Sequence[T]:
-        if len(items) < self.count:
-            raise UserError(
-                f"{len(items)} pairs cannot be shared by {self.count} processes",
-                todo="use fewer processes, a larger batch or a smaller accumulate",
-            )
+        assert len(items) >= self.count, "a part that is too small was refused before"
         parts = in_parts(items, self.count)
         mine, most = parts[self.index], max(map(len, parts))
         return [*mine, *mine[-1:] * (most - len(mine))]
@@ -124,14 +120,9 @@ class Together:
         return import_module("accelerate.utils").broadcast_object_list(made)[0]
 
 
-def launched() -> bool:
-    """Whether this process is one of several."""
-    return int(os.environ.get("WORLD_SIZE", "1")) > 1
-
-
 def open_processes() -> Processes:
     """This process alone, or all that `--processes`, torchrun or `accelerate launch` started together."""
-    if not launched():
+    if process_count() == 1:
         return Alone()
     try:
         accelerate = import_module("accelerate")

@@ -28,7 +28,7 @@ def trained(training: Training, watch: Watch | None = None) -> tuple[dict[str, A
         "seeds": list(plan.seeds),
         "folds": [{part: list(qids) for part, qids in split} for split in plan.splits],
         "queries": len(material.queries),
-        "left_out": material.left_out,
+        "not_found": material.not_found,
         "lacking": material.lacking,
         "pairs": [len(plan.pairs(fold)) for fold in range(1, len(plan.splits) + 1)],
         **summarise(plan.model.name, fitted, first, plan.settings.measures, plan.seeds[0]),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,21 +14,20 @@ from whyrank.learning.epochs import run_epochs
 from whyrank.learning.history import History
 from whyrank.learning.measured import Candidates, Values
 from whyrank.learning.models.network import Network
-from whyrank.learning.optimisation import NotFinite
 from whyrank.learning.saved import save_trained
 from whyrank.learning.trained import as_ranker
 from whyrank.learning.training.pair_learning import Learners, PairEpochs
 from whyrank.learning.training.plan import Job, Plan
 from whyrank.learning.training.processes import Alone, Processes
 from whyrank.learning.training.shared import SharedCheckpoints, shared_scores
+from whyrank.learning.work_folder import WorkFolder
 from whyrank.rankers.ranker import Ranker
-from whyrank.store.atomic import write_text
 
 #: Which of the trained models are kept: all, the first job's, or none.
 KEEPS = ("all", "first", "none")
 
 
-class Moment(NamedTuple):
+class TrainingMoment(NamedTuple):
     """Where the work is: `done` steps of all jobs together, the job, its epoch, the epoch's losses so far by name
     (none while it is measured), the last value of the measure that selects, and whether the epoch is over."""
 
@@ -43,7 +40,7 @@ class Moment(NamedTuple):
 
 
 #: Told where the work is.
-Watch = Callable[[Moment], object]
+Watch = Callable[[TrainingMoment], object]
 
 
 @dataclass(frozen=True)
@@ -78,8 +75,15 @@ class Training:
         if keep not in KEEPS:
             raise UserError(f"cannot keep '{keep}'", todo=f"choose {', '.join(KEEPS)}")
         self.plan, self.models, self.work, self.keep = plan, folder / "models", work, keep
+        self._kept = WorkFolder(work)
         self.processes = processes or Alone()
         self._done = 0
+        if plan.smallest_part < self.processes.count:
+            raise UserError(
+                f"{plan.smallest_part} pairs read at a time cannot be shared by {self.processes.count} processes",
+                where=plan.material.name,
+                todo="use fewer processes, a larger batch or a smaller accumulate",
+            )
 
     @property
     def steps(self) -> int:
@@ -101,24 +105,21 @@ class Training:
 
     def forget(self) -> None:
         """Deletes what was kept in case of a kill."""
-        shutil.rmtree(self.work, ignore_errors=True)
-        for lock in self.models.glob(".*.lock"):
-            lock.unlink(missing_ok=True)
+        self._kept.forget(self.models)
 
     def _steps_of(self, job: Job) -> int:
         return self.plan.pairs(job.fold).steps(self.plan.settings.batch) * self.plan.settings.epochs
 
     def _fitted(self, job: Job, watch: Watch) -> Fitted:
-        kept = self.work / f"{job}.json"
-        told = self.processes.from_first(lambda: kept.read_text(encoding="utf-8") if kept.exists() else None)
+        told = self.processes.from_first(lambda: self._kept.result(job))
         if told:
-            return Fitted.from_json(json.loads(told))
+            return Fitted.from_json(told)
         network = self.plan.new_network(job.seed).to(self.processes.device)
-        checkpoints = SharedCheckpoints(self.work / str(job), self.processes)
+        checkpoints = SharedCheckpoints(self._kept.epochs(job), self.processes)
         history = self._train(job, network, checkpoints, watch)
         checkpoints.restore_weights(network, history.best)
         fitted = self._tested(job, network, history)
-        self.processes.from_first(lambda: self._keep(fitted, network, kept))
+        self.processes.from_first(lambda: self._keep(fitted, network))
         checkpoints.forget()
         return fitted
 
@@ -131,7 +132,7 @@ class Training:
 
         def tell(epoch: int, step: int, losses: dict[str, float], over: bool = False) -> None:
             done = self._done + max(0, epoch - 1) * steps + step
-            watch(Moment(done, job, epoch, losses, last[-1] if last else None, over))
+            watch(TrainingMoment(done, job, epoch, losses, last[-1] if last else None, over))
 
         def validate(epoch: int) -> float:
             tell(epoch, steps * bool(epoch), {})
@@ -142,14 +143,8 @@ class Training:
 
         learners = Learners.of(network, settings, steps * settings.epochs)
         epochs = PairEpochs(learners, plan.material, pairs, settings, processes, job.seed, tell)
-        try:
+        with self._kept.stopping(job, "rate and backbone_rate"):
             return run_epochs(learners, checkpoints, epochs.train, validate, settings.epochs, settings.patience)
-        except NotFinite as error:
-            raise UserError(
-                f"{error} of fold {job.fold}, seed {job.seed}",
-                where=self.work / str(job),
-                todo="the last good epoch is kept there; try a lower rate and backbone_rate, with another -o",
-            ) from error
 
     def _tested(self, job: Job, network: Network, history: History) -> Fitted:
         candidates = Candidates.of(self.plan.material, self.plan.splits[job.fold - 1].test)
@@ -159,11 +154,11 @@ class Training:
             by_query.setdefault(row.qid, {})[row.docno] = score
         return Fitted(job, history, candidates.values(scores, self.plan.settings.measures), by_query)
 
-    def _keep(self, fitted: Fitted, network: Network, path: Path) -> None:
+    def _keep(self, fitted: Fitted, network: Network) -> None:
         folder = self.model_folder(fitted.job)
         if folder is not None:
             save_trained(network, self.plan.backbone, folder, self._facts(fitted))
-        write_text(path, json.dumps(fitted.to_json()))
+        self._kept.keep(fitted.job, fitted.to_json())
 
     def _facts(self, fitted: Fitted) -> dict[str, Any]:
         """What the model's config and card say of its training."""

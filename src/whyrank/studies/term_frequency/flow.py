@@ -40,7 +40,8 @@ NOISE = 0.01
 @dataclass(frozen=True)
 class FinalStates(Intervention):
     """The last states of some tokens put into the baseline run: what the read-out reads there, and nothing that
-    heads of the last layer would pick up on the way. The patches' categories say which tokens."""
+    heads of the last layer would pick up on the way. The patches' categories say which tokens. A read-out that
+    reads all layers has the baseline's below the last."""
 
     direction: str = "denoise"
     method = "activation"
@@ -55,8 +56,11 @@ class FinalStates(Intervention):
         chosen = torch.stack(masks if rows is None else [mask[list(rows)] for mask in masks])
         with no_gradients():
             states = torch.where(chosen[:, :, None], source.resid[-1], target.resid[-1])
-            last = opened.ranker.encoder.anatomy.final_norm(states)
-            return opened.read_out(last, target.inputs.repeated(len(patches))).cpu()
+            read = opened.ranker.encoder.anatomy.final_norm(states)
+            if opened.ranker.reads_all_layers:
+                below = torch.stack(target.resid[:-1]).expand(len(patches), -1, -1, -1)
+                read = torch.cat([below, read[:, None]], dim=1)
+            return opened.read_out(read, target.inputs.repeated(len(patches))).cpu()
 
 
 def final_states(encoder: Encoder) -> SitePlan:

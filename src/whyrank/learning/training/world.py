@@ -1,0 +1,10 @@
+"""How many processes learn together, as `--processes`, torchrun and `accelerate launch` say it."""
+
+from __future__ import annotations
+
+import os
+
+
+def process_count() -> int:
+    """This process and those that were started together with it."""
+    return int(os.environ.get("WORLD_SIZE", "1"))

@@ -1,0 +1,56 @@
+"""What a kill must not lose while several models are trained one after another."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from whyrank.errors import UserError
+from whyrank.learning.optimisation import NotFinite
+from whyrank.store.atomic import write_text
+
+
+@dataclass(frozen=True)
+class WorkFolder:
+    """A folder with the results of the jobs that are finished, and the epochs of the one that runs."""
+
+    path: Path
+
+    def epochs(self, job: object) -> Path:
+        """Where a job keeps its epochs."""
+        return self.path / str(job)
+
+    def result(self, job: object) -> dict[str, Any] | None:
+        """What a finished job came to."""
+        kept = self._result(job)
+        return json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else None
+
+    def keep(self, job: object, result: dict[str, Any]) -> None:
+        """Says that a job is finished."""
+        write_text(self._result(job), json.dumps(result))
+
+    @contextmanager
+    def stopping(self, job: object, rates: str) -> Iterator[None]:
+        """A loss that is no number ends the work with where it was, and which rates to lower."""
+        try:
+            yield
+        except NotFinite as error:
+            raise UserError(
+                f"{error} of {job}",
+                where=self.epochs(job),
+                todo=f"the last good epoch is kept there; try a lower {rates}, with another -o",
+            ) from error
+
+    def forget(self, models: Path) -> None:
+        """Deletes it, and the locks beside the models that were saved."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        for lock in models.glob(".*.lock"):
+            lock.unlink(missing_ok=True)
+
+    def _result(self, job: object) -> Path:
+        return self.path / f"{job}.json"

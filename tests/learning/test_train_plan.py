@@ -1,0 +1,118 @@
+"""What a plan decides: which queries count, what is made once, and what accumulated parts may and may not do."""
+
+import pytest
+import torch
+
+from tests.learning.small import COLLECTION, DOCUMENTS, FIRST, QRELS, QUERIES
+from tests.learning.tiny_networks import register
+from tests.learning.tiny_training import backbone, plan, still_backbone, training
+from whyrank.collections.collection import Collection
+from whyrank.errors import UserError
+from whyrank.evaluation.evaluate import evaluate
+from whyrank.learning.training.pair_learning import Learners, Mean, PairEpochs
+from whyrank.learning.training.processes import Alone
+from whyrank.learning.training.summary import by_seed, run_of, trained
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch):
+    register(monkeypatch)
+
+
+def judged_but_not_found():
+    """The small collection with two judged queries that share no word with any document."""
+    queries = {**QUERIES, "qy": "yak", "qz": "zebra"}
+    grades = {**QRELS, "qy": {"d0-0": 1}, "qz": {"d1-0": 2, "d1-1": 1}}
+    return Collection.from_records("small", DOCUMENTS, queries, grades)
+
+
+def test_judged_queries_that_the_first_stage_does_not_find_count_as_0(tmp_path):
+    """As `whyrank eval` has it, for the model's row and the first stage's."""
+    collection = judged_but_not_found()
+    made = training(tmp_path, collection=collection, epochs=1)  # FIRST knows neither query
+    assert made.plan.material.not_found == 2 and made.plan.material.left_out == 0
+    told, fitted = trained(made)
+    assert told["not_found"] == 2 and told["queries"] == 15
+    assert sorted(qid for fold in told["folds"] for qid in fold["test"]) == sorted(collection.qrels)
+    means = {(row["name"], row["measure"]): row for row in told["table"]}
+    for name, run in (("tiny-critic", run_of(fitted, 0, "tag")), ("first stage", FIRST)):
+        expected = evaluate({"run": run}, collection.qrels, ["P@20", "nDCG@20"]).means["run"]
+        for measure, mean in expected.items():
+            assert means[name, measure]["mean"] == pytest.approx(mean)
+            assert means[name, measure]["queries"] == 15
+    values = by_seed(fitted)[0]["nDCG@20"]
+    assert values["qy"] == values["qz"] == 0 and told["first_stage_values"]["nDCG@20"]["qz"] == 0
+
+
+def test_pairs_are_made_once_a_fold_and_the_network_is_built_before(tmp_path, monkeypatch):
+    made = plan(tmp_path)
+    assert made.pairs(2) is made.pairs(2) and made.pairs(1) is not made.pairs(2)
+    with pytest.raises(UserError, match="layers cannot be 99; this backbone has 3"):
+        plan(tmp_path, model="dgre", layers=99)
+    with pytest.raises(UserError, match="no such file"):
+        plan(tmp_path, model="drmm", vectors=str(tmp_path / "none.txt"))
+
+
+def test_all_trainings_of_a_plan_read_the_collection_as_often_as_one(tmp_path, monkeypatch):
+    passes, real = [], COLLECTION.documents
+    monkeypatch.setattr(COLLECTION, "documents", lambda: passes.append(1) or real())
+    made = training(tmp_path, model="drmm", seeds=(0, 1), epochs=1)
+    before = len(passes)
+    made.run()
+    assert len(passes) == before
+
+
+def test_a_plan_does_not_disturb_the_users_random_numbers(tmp_path):
+    backbone(tmp_path)
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    plan(tmp_path, model="dgre")
+    assert torch.equal(torch.rand(2), expected)
+
+
+@pytest.mark.parametrize("told", [{"accumulate": 6, "batch": 6}, {"accumulate": 3, "batch": 5}, {"batch": 1}])
+def test_parts_too_small_for_mutual_information_are_refused(tmp_path, told):
+    with pytest.raises(
+        UserError, match=r"1 pair read at a time has nothing.*smaller accumulate, or information=none"
+    ):
+        plan(tmp_path, model="dgre", **told)
+    assert plan(tmp_path, model="dgre", information="none", **told).smallest_part == 1
+
+
+def test_accumulation_is_the_same_step_without_mutual_information_and_another_with_it(tmp_path):
+    found = {}
+    for information in ("none", "mine"):
+        for accumulate in (1, 3):
+            told = plan(
+                tmp_path, model="dgre", start=still_backbone(tmp_path), dropout=0, information=information,
+                accumulate=accumulate, batch=10,
+            )  # fmt: skip
+            network, pairs = told.new_network(5), told.pairs(1)
+            learners = Learners.of(network, told.settings, pairs.steps(10))
+            learned = PairEpochs(learners, told.material, pairs, told.settings, Alone(), seed=5).train(1)
+            found[information, accumulate] = learned.losses, network.readout.together.weight.detach()
+    for name in ("rank", "distance"):
+        assert found["none", 1][0][name] == pytest.approx(found["none", 3][0][name], abs=1e-6)
+    torch.testing.assert_close(found["none", 1][1], found["none", 3][1], atol=1e-6, rtol=0)
+    assert abs(found["mine", 1][0]["information"] - found["mine", 3][0]["information"]) > 1e-6
+
+
+@pytest.mark.parametrize("information", ["mine", "infonce", "club"])
+def test_critics_rest_where_all_pairs_are_of_one_query(tmp_path, information):
+    """Neither momentum nor decay moves them, and their loss is the mean over the pairs that taught them."""
+    told = plan(tmp_path, model="dgre", start=still_backbone(tmp_path), information=information, decay=0.5)
+    network = told.new_network(0)
+    learners = Learners.of(network, told.settings, 10)
+    batch = told.pairs(1).epoch(0, 1)[:4]
+    assert len({pair.qid for pair in batch}) > 1
+    epochs = PairEpochs(learners, told.material, told.pairs(1), told.settings, Alone(), seed=0)
+    mean = Mean()
+    network.train()
+    epochs._step(batch, mean, "the first step")
+    before = {name: weight.clone() for name, weight in network.critics.state_dict().items()}
+    critics = mean.values()["critics"]
+    epochs._step([pair for pair in batch if pair.qid == batch[0].qid] * 2, mean, "the second step")
+    for name, weight in network.critics.state_dict().items():
+        assert torch.equal(weight, before[name]), name
+    assert mean.values()["critics"] == critics
