@@ -22,6 +22,11 @@ class Beside:
     verdict: str
     told: str = ""
 
+    @property
+    def judged(self) -> str:
+        """The verdict, and why."""
+        return f"{self.verdict}: {self.told}" if self.told else self.verdict
+
     @classmethod
     def number(
         cls, what: str, paper: float, ours: float | None, low: float | None, high: float | None, n: str
@@ -55,5 +60,5 @@ class Beside:
 
 
 def beside_table(report: Report, rows: Sequence[Beside], caption: str) -> None:
-    cells: list[list[Cell]] = [[one.what, one.paper, one.ours, one.n, one.verdict, one.told] for one in rows]
-    report.table(["finding", "the paper", "ours", "n", "verdict", ""], cells, caption)
+    cells: list[list[Cell]] = [[one.what, one.paper, one.ours, one.judged, one.n] for one in rows]
+    report.table(["finding", "the paper", "ours", "verdict", "n"], cells, caption)
