@@ -11,6 +11,7 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.console import command, progress_bar, say, suggest
+from whyrank.cli.study_disentangled import disentangled
 from whyrank.errors import UserError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from whyrank.studies.term_frequency.sizes import Sizes
 
 app = typer.Typer(help="The papers end to end, their tables beside ours.", no_args_is_help=True)
+app.command("disentangled")(disentangled)
 
 
 @app.command("semantic-circuit")

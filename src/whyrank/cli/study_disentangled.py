@@ -1,0 +1,203 @@
+"""`whyrank study disentangled`: DGRe and its baselines, trained, compared, ablated and opened."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from whyrank.cli import options
+from whyrank.cli.console import command, progress_bar, say, suggest
+from whyrank.errors import UserError
+
+if TYPE_CHECKING:
+    from whyrank.learning.training.training import Training, Watch
+    from whyrank.rankers.ranker import Progress
+    from whyrank.studies.disentangled.sizes import Sizes
+    from whyrank.studies.disentangled.trainings import Ground
+    from whyrank.studies.disentangled.variants import Variant
+
+#: Collections whose own judgements are a test, and what to learn from.
+TRAIN_QRELS = {"trec-rag-2024": "trec-rag-2024/umbrela"}
+BACKBONE, QUICK_BACKBONE = "bi-minilm-l6", "bi-minilm-l3"
+QUICK_MODELS = "bm25,drmm,bert,lgre,dgre"
+
+
+def disentangled(
+    out: options.RunFolderPath,
+    collection: options.CollectionName = "trec-rag-2024",
+    run: Annotated[Path | None, typer.Option(help="Your first stage, a TREC run; default: BM25.")] = None,
+    backbone: Annotated[
+        str | None, typer.Option(help=f"What all transformers start from; default {BACKBONE}.")
+    ] = None,
+    folds: Annotated[
+        int | None, typer.Option(min=1, help="Default 5, or the one split of a fixed test (trec-rag-2024).")
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Trainings of BERT and of DGRe; default 3.")] = None,
+    other_seeds: Annotated[int | None, typer.Option(min=1, help="Trainings of all others; default 1.")] = None,
+    queries: Annotated[
+        int | None, typer.Option(min=1, help="Only the first n queries (of a fixed test's: to learn from).")
+    ] = None,
+    tests: Annotated[int | None, typer.Option(min=1, help="Only the first n queries of a fixed test.")] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Default 5; the paper: 20.")] = None,
+    max_length: Annotated[int | None, typer.Option(min=10, help="Tokens of a sequence; default 128.")] = None,
+    chunks: Annotated[int | None, typer.Option(min=1, help="Sequences a document; default 2.")] = None,
+    batch: Annotated[int | None, typer.Option(min=1, help="Pairs a step; default 16.")] = None,
+    depth: Annotated[int | None, typer.Option(min=1, help="Candidates a query; default 100.")] = None,
+    positives: Annotated[
+        int | None, typer.Option(min=1, help="Relevant documents a query to learn from an epoch; default 4.")
+    ] = None,
+    models: Annotated[str | None, typer.Option(help="Rows of Table 2: bm25,bert,dgre,...; default all.")] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(help="Some parts: table1 to table6, layers, figures, opened; default all."),
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option(help="The query of the figures; default: the test query with most relevant.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of all trainings, as of whyrank train: key=value.")
+    ] = None,
+    word_rate: Annotated[
+        float | None, typer.Option(help="The learning rate of DRMM and Conv-KNRM; default 0.001.")
+    ] = None,
+    train_qrels: Annotated[
+        str | None, typer.Option(help="Judgements to learn from, a file or a collection; the own are the test.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small sizes: less than ten minutes, not to believe in.")
+    ] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Of the folds, the first training and the intervals.")] = 0,
+) -> None:
+    """DGRe and its baselines: Tables 1 to 6 and Figures 6 to 8 of the paper; then BERT and DGRe opened."""
+    start = backbone or (QUICK_BACKBONE if quick else BACKBONE)
+    say(f"study disentangled: {start} on {collection}{', quick' if quick else ''}")
+    from whyrank.learning.training.options import read_assignments
+    from whyrank.studies.disentangled.sizes import Sizes
+    from whyrank.studies.disentangled.variants import parse_models, parse_parts
+
+    given = {
+        "folds": folds, "seeds": seeds, "other_seeds": other_seeds, "queries": queries, "tests": tests,
+        "epochs": epochs, "max_length": max_length, "chunks": chunks, "batch": batch, "depth": depth,
+        "positives": positives, "word_rate": word_rate,
+    }  # fmt: skip
+    known: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    sizes = replace(Sizes.quick() if quick else Sizes(), **known)
+    parts, rows = parse_parts(only), parse_models(models or (QUICK_MODELS if quick else None))
+    ground = _ground(collection, run, start, sizes, train_qrels, read_assignments(set_ or []), seed)
+    run_disentangled(ground, out, parts, rows, query=query, quick=quick)
+    suggest(f"open {out / 'report.html'} in a browser", *_next(out, collection))
+
+
+def _ground(
+    collection: str,
+    run: Path | None,
+    backbone: str,
+    sizes: Sizes,
+    train_qrels: str | None,
+    told: dict[str, str],
+    seed: int,
+) -> Ground:
+    """What all trainings share, opened; what is told wrong is refused before that."""
+    from whyrank.cli.rank import first_stage_of
+    from whyrank.collections.catalogue import open_collection
+    from whyrank.learning.training.judgements import judged
+    from whyrank.learning.training.plan import backbone_checkpoint
+    from whyrank.studies.disentangled.trainings import Ground, check_told, fewer_tests
+
+    check_told(told)
+    backbone_checkpoint(backbone)
+    if train_qrels is None and (sizes.folds or 1) == 1:
+        train_qrels = TRAIN_QRELS.get(collection)
+    what = fewer_tests(judged(open_collection(collection), train_qrels), sizes.tests)
+    first, origin = first_stage_of(what.collection, run, sizes.depth)
+    return Ground(what, first, origin, backbone, sizes, seed, told)
+
+
+def run_disentangled(
+    ground: Ground,
+    out: Path,
+    parts: tuple[str, ...],
+    models: tuple[str, ...],
+    *,
+    query: str | None = None,
+    quick: bool = False,
+) -> None:
+    """All trainings that are not done yet, then the parts, then the report; the same folder takes other parts."""
+    from whyrank import __version__
+    from whyrank.rankers.shards import forget_shards
+    from whyrank.reports.disentangled import write_study
+    from whyrank.reports.manifest import RunFolder
+    from whyrank.store.stages import Stages
+    from whyrank.studies.disentangled.study import DisentangledStudy
+    from whyrank.studies.disentangled.trainings import Trainings
+
+    _check_tools(parts)
+    shared = ground.inputs()
+    inputs = {
+        "whyrank": __version__, **shared, "sizes": vars(ground.sizes), "seed": ground.seed,
+        "settings": dict(ground.told),
+    }  # fmt: skip
+    folder = RunFolder.claim(out, "study disentangled", inputs)
+    stages = Stages(out / "stages")
+    study = DisentangledStudy(
+        Trainings(out / "trainings", ground, shared), parts, models, stages, _watch, _watching, _announce, query
+    )
+    study.check()
+    folder.begin()
+    told = {**study.result(), "quick": quick}
+    manifest = folder.record(parts=list(parts), models=list(models), trainings=len(told["trainings"]))
+    paths = write_study(told, out, manifest)
+    folder.save(manifest)
+    forget_shards(out / "stages" / "shards")
+    _show(told)
+    say(f"wrote {', '.join(path.name for path in paths)} to {out}")
+
+
+def _check_tools(parts: tuple[str, ...]) -> None:
+    """What the last parts need is asked for before the first: a training may take hours."""
+    from whyrank.studies.disentangled.embeddings import check_scikit_learn
+    from whyrank.text.wordnet import wordnet_synonyms
+
+    if "figures" in parts:
+        check_scikit_learn()
+    if "opened" in parts:
+        try:
+            wordnet_synonyms("word")
+        except UserError as error:
+            todo = f"{error.todo}; or leave the opened models out (--only)"
+            raise UserError(f"the audits need WordNet: {error.what}", where=error.where, todo=todo) from error
+
+
+def _watch(name: str, count: int) -> AbstractContextManager[Progress]:
+    return progress_bar(name, count, "pairs")
+
+
+def _watching(training: Training) -> AbstractContextManager[Watch]:
+    from whyrank.cli.train_console import tell_plan, training_bar
+
+    tell_plan(training)
+    return training_bar(training)
+
+
+def _announce(number: int, of: int, variant: Variant, done: bool) -> None:
+    say(f"\n[{number}/{of}] {variant.title}{': done before' if done else ''}")
+
+
+def _show(told: dict[str, Any]) -> None:
+    """What is significant and what is not, on stdout."""
+    from whyrank.reports.disentangled import statement
+
+    for sentence in statement(told):
+        print(sentence)
+
+
+def _next(out: Path, collection: str) -> list[str]:
+    """Look into DGRe itself, where it was trained."""
+    model = next(iter(sorted((out / "trainings" / "dgre" / "models").glob("fold1-seed*"))), None)
+    if model is None:
+        return []
+    return [command("audit", "--ranker", model, "--collection", collection, "-o", "RUN")]

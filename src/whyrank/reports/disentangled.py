@@ -1,0 +1,169 @@
+"""What `whyrank study disentangled` writes: study.json, the figures, and one page with everything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from whyrank.reports import disentangled_opened as opened
+from whyrank.reports.beside import beside_table
+from whyrank.reports.disentangled_figures import disentangled_figures
+from whyrank.reports.disentangled_paper import TITLES, findings
+from whyrank.reports.disentangled_tables import collection_table, effectiveness, length_table, verdicts
+from whyrank.reports.html import Cell, Figures, Report
+from whyrank.store.atomic import write_text
+
+RESULT = "study.json"
+Told = Mapping[str, Any]
+NOTE = (
+    "The paper's numbers are of Robust04 and WebTrack09-12, with its own backbone and 20 epochs: they are shown, "
+    "and only which of two models is the better is compared. A verdict is given where our difference is "
+    "significant; where it is not, our data do not tell, which is no finding against the paper. Rows with one "
+    "seed are one training: the tests are over queries, and say nothing of what another seed would have given."
+)
+
+
+def write_study(told: dict[str, Any], out: Path, manifest: dict[str, Any]) -> list[Path]:
+    """study.json with the findings, a figure a file, report.html."""
+    rows = findings(told)
+    told = {**told, "findings": [asdict(row) for row in rows]}
+    write_text(out / RESULT, json.dumps(told, indent=2, allow_nan=False) + "\n")
+    figures, paths = disentangled_figures(told), [out / RESULT]
+    for name, (svg, _, _) in figures.items():
+        write_text(out / f"{name}.svg", svg)
+        paths.append(out / f"{name}.svg")
+    report = Report(f"DGRe and its baselines on {told['collection']}", lead(told))
+    report.heading("What was found")
+    if told["quick"]:
+        report.paragraph("These sizes are for a first look: intervals are wide, and hardly anything is learned.")
+    for sentence in statement(told):
+        report.paragraph(sentence)
+    beside_table(
+        report, rows,
+        "Agrees, differs: the order of the two models is significant here, and is the paper's or its contrary; "
+        "–: it is not significant, or there is nothing to test.",
+    )  # fmt: skip
+    report.paragraph(NOTE)
+    _tables(report, told, figures)
+    _pictures(report, told, figures)
+    _opened(report, told, figures)
+    _trainings(report, told)
+    return [*paths, report.write(out / "report.html", manifest)]
+
+
+def lead(told: Told) -> str:
+    """On what, from what, how much."""
+    folds = told["folds"]
+    sizes = {part: sum(fold[part] for fold in folds) // len(folds) for part in ("train", "validation", "test")}
+    split = "a fixed test" if told["fixed_test"] else f"{len(folds)} fold(s), all test folds together"
+    size = told["sizes"]
+    return (
+        f"Backbone {told['backbone']}; {split}: {sizes['train']} queries to learn from, {sizes['validation']} to "
+        f"choose the epoch by ({told['select']}), {sizes['test']} to test on; candidates: {told['first_stage']}; "
+        f"{size['chunks']} sequence(s) of {size['max_length']} tokens of a document; {size['epochs']} epoch(s); "
+        f"{size['seeds']} seed(s) of BERT and DGRe, {size['other_seeds']} of the others."
+    )
+
+
+def statement(told: Told) -> list[str]:
+    """In words: what is significant, and what is not."""
+    found = []
+    for part, table in told["tables"].items():
+        if table:
+            found += verdicts(part, table["differences"])
+    audit = told.get("opened", {}).get("audits", {})
+    if "axioms" in audit:
+        found += opened.audit_verdict(audit["axioms"])
+    if told["sizes"]["depth"] <= 20 and "P@20" in told["measures"]:
+        found.append(f"P@20 is the same for all models: a query has {told['sizes']['depth']} candidates.")
+    idle = sum(one["idle"] for one in told["trainings"])
+    every = sum(len(one["chosen"]) for one in told["trainings"])
+    if idle:
+        found.append(
+            f"In {idle} of {every} trainings no epoch did better on the validation queries than the untrained "
+            "model, which was then tested."
+        )
+    return found
+
+
+def _tables(report: Report, told: Told, figures: Figures) -> None:
+    if "collection_numbers" in told:
+        report.heading("Table 1: the collection")
+        collection_table(report, told)
+    for part in ("table2", "table3", "table4", "table5", "layers"):
+        if told["tables"].get(part):
+            report.heading(TITLES[part])
+            if part == "table2":
+                report.figure(*figures["means"], name="means")
+            effectiveness(report, told, part)
+    if "table6" in told["tables"]:
+        report.heading(TITLES["table6"])
+        length_table(report, told)
+
+
+def _pictures(report: Report, told: Told, figures: Figures) -> None:
+    if "figures" in told:
+        report.heading("Figures 6 to 8: one query looked at")
+        for name in ("word-graphs", "t-sne"):
+            if name in figures:
+                report.figure(*figures[name], name=name)
+        opened.t_sne_table(report, told)
+
+
+def _opened(report: Report, told: Told, figures: Figures) -> None:
+    titles: dict[str, tuple[str, str, Callable[[Report, Told], None]]] = {
+        "audits": ("Opened: which axioms improve", "axioms", opened.audits),
+        "heads": ("Opened: heads before and after training", "heads", opened.heads),
+        "attention": ("Opened: attention on spurious relations", "attention", opened.attention),
+    }
+    for part, one in told.get("opened", {}).items():
+        title, figure, write = titles[part]
+        report.heading(title)
+        if not opened.lacking(report, one):
+            if figure in figures:
+                report.figure(*figures[figure], name=figure)
+            write(report, one)
+
+
+def _trainings(report: Report, told: Told) -> None:
+    report.heading("The trainings")
+    size = told["sizes"]
+    own = ", ".join(f"{name}={value}" for name, value in told["told"].items())
+    report.paragraph(
+        f"{len(told['trainings'])} models and variants, each with its own report, losses and validation over the "
+        f"epochs. DRMM and Conv-KNRM learn at {size['word_rate']:g}: they have few parameters, all new, which a "
+        f"transformer's rate hardly moves. {f'Set by hand: {own}. ' if own else ''}At most "
+        f"{size['positives'] or 'all'} relevant documents of a query are learned from in an epoch."
+    )
+    if told["not_found"]:
+        report.paragraph(f"{told['not_found']} judged queries have no candidates; they count as 0.")
+    items = "".join(
+        f'<li><a href="{escape(one["report"])}">{escape(one["title"])}</a></li>' for one in told["trainings"]
+    )
+    report.html(f"<ul>{items}</ul>")
+    rows: list[list[Cell]] = [
+        [
+            one["title"], len(one["seeds"]), one["folds"], " ".join(map(str, one["chosen"])), one["idle"],
+            f"{one['settings']['training']['rate']:g}", f"{one['settings']['training']['backbone_rate']:g}",
+            one["settings"]["model"]["max_length"], one["settings"]["model"].get("chunks", 1),
+        ]
+        for one in told["trainings"]
+    ]  # fmt: skip
+    columns = [
+        "model",
+        "seeds",
+        "folds",
+        "chosen epochs",
+        "untrained kept",
+        "rate",
+        "backbone rate",
+        "tokens",
+        "chunks",
+    ]
+    report.table(
+        columns, rows, "The epoch that validation chose in each training (0 is before training), and how."
+    )

@@ -1,0 +1,171 @@
+"""The tables of a study of DGRe, the paper's numbers beside ours, and in words what is significant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from whyrank.reports.audit import p_text
+from whyrank.reports.disentangled_paper import KINDS, PAPER, SIGNIFICANT, TITLES, is_significant, papers_number
+from whyrank.reports.html import Cell, Report
+from whyrank.reports.numbers import with_ends
+
+Told = Mapping[str, Any]
+#: What each table compares, and what all its trainings share.
+ABOUT = {
+    "table2": "All transformers start from the same backbone and read the same part of a document.",
+    "table3": "DGRe with the rank loss alone, no distance and no information; learned is a threshold of our own.",
+    "table4": "DGRe with the adaptive mask, without information.",
+    "table5": "DGRe with the adaptive mask and the triangle; InfoNCE and CLUB are bounds of our own choice.",
+    "layers": "Full DGRe; the paper refines all layers.",
+}
+CAPTION = (
+    "Means over the test queries of all folds, each tested once; a query's seeds are averaged first. In "
+    "brackets: 95% intervals by bootstrap over queries. The paper's numbers are of its own collections."
+)
+TESTS = "Paired two-tailed t-tests over the same queries, Holm-corrected over all tests of this table."
+
+
+def effectiveness(report: Report, told: Told, part: str) -> None:
+    """A table of models, and its tests."""
+    table = told["tables"][part]
+    report.paragraph(ABOUT[part])
+    columns, rows = effectiveness_rows(part, table["rows"], told["measures"])
+    report.table(columns, rows, CAPTION)
+    for sentence in verdicts(part, table["differences"]):
+        report.paragraph(sentence)
+    report.table(*tests(table["differences"]), TESTS, folded=f"All {len(table['differences'])} tests")
+
+
+def effectiveness_rows(
+    part: str, rows: Sequence[Told], measures: Sequence[str]
+) -> tuple[list[str], list[list[Cell]]]:
+    """A line a row of the table: ours with intervals, each seed's means, the paper's."""
+    found = {(row["name"], row["measure"]): row for row in rows}
+    several = [f"{measure} by seed" for measure in measures if any(row["seeds"] > 1 for row in rows)]
+    papers = [papers_column(place, measures) for place in PAPER.get(part, {})]
+    columns = ["", *measures, *several, "queries", *papers]
+    lines: list[list[Cell]] = []
+    for name in dict.fromkeys(row["name"] for row in rows):
+        mine = [found[name, measure] for measure in measures]
+        shown: list[Cell] = [with_ends(row["mean"], row["low"], row["high"], ".4f") for row in mine]
+        seeds: list[Cell] = [_seeds(row) for row in mine] if several else []
+        theirs = [_papers(part, place, name, measures) for place in PAPER.get(part, {})]
+        lines.append([name, *shown, *seeds, mine[0]["queries"], *theirs])
+    return columns, lines
+
+
+def tests(differences: Sequence[Told]) -> tuple[list[str], list[list[Cell]]]:
+    rows: list[list[Cell]] = [
+        [
+            row["of"], row["against"], row["measure"],
+            with_ends(row["difference"], row["low"], row["high"], "+.4f"), number_text(row["p"]),
+            number_text(row["p_holm"]), "yes" if is_significant(row) else "no", row["queries"],
+        ]
+        for row in differences
+    ]  # fmt: skip
+    return ["", "against", "measure", "difference", "p", "p (Holm)", "significant", "queries"], rows
+
+
+def verdicts(part: str, differences: Sequence[Told]) -> list[str]:
+    """What is significant in a table, and what is not, in words."""
+    told = TITLES[part].split(":")[0]
+    if not differences:
+        return [f"{told}: nothing is compared."]
+    sure = [row for row in differences if is_significant(row)]
+    open_ones = [row for row in differences if not is_significant(row)]
+    found = []
+    if sure:
+        found.append(
+            f"{told}, significant at {SIGNIFICANT} (Holm): {'; '.join(_said(part, row) for row in sure)}."
+        )
+    if open_ones:
+        pairs: dict[str, list[str]] = {}
+        for row in open_ones:
+            pairs.setdefault(_pair(part, row), []).append(row["measure"])
+        names = "; ".join(f"{pair} ({', '.join(measures)})" for pair, measures in pairs.items())
+        what = "nothing is significant" if not sure else "not significant"
+        sizes = " and ".join(map(str, dict.fromkeys(row["queries"] for row in open_ones)))
+        found.append(f"{told}, {what} on {sizes} queries: {names}.")
+    return found
+
+
+def length_table(report: Report, told: Told) -> None:
+    """Table 6."""
+    table = told["tables"]["table6"]
+    if table is None:
+        report.paragraph("All test queries have the same number of words: there are no two groups.")
+        return
+    report.paragraph(
+        f"The test queries are parted at {table['cut']} words: {table['rule']}. The models are those of Table 2; "
+        "the paper has 100 queries a group, parted 8:1:1 to train, choose and test."
+    )
+    measures, found = told["measures"], {(r["group"], r["name"], r["measure"]): r for r in table["rows"]}
+    groups = list(dict.fromkeys(row["group"] for row in table["rows"]))
+    rows: list[list[Cell]] = []
+    for group, theirs in zip(groups, PAPER["table6"], strict=True):
+        for name in dict.fromkeys(row["name"] for row in table["rows"]):
+            mine = [found[group, name, measure] for measure in measures]
+            shown = [with_ends(row["mean"], row["low"], row["high"], ".4f") for row in mine]
+            rows.append([group, name, *shown, mine[0]["queries"], _papers("table6", theirs, name, measures)])
+    caption = f"{CAPTION} Its groups are at most 3 words and more than 3."
+    report.table(["queries of", "", *measures, "queries", papers_column("Robust04", measures)], rows, caption)
+    for sentence in verdicts("table6", table["differences"]):
+        report.paragraph(sentence)
+    report.table(*tests(table["differences"]), TESTS, folded=f"All {len(table['differences'])} tests")
+
+
+def collection_table(report: Report, told: Told) -> None:
+    """Table 1."""
+    numbers = told["collection_numbers"]
+    fixed = "a fixed test" if numbers["fixed_test"] else f"{len(told['folds'])} fold(s)"
+    report.paragraph(
+        f"{told['collection']}: {numbers['documents']} documents; {numbers['queries']} queries used, "
+        f"{numbers['test_queries']} of them tested on ({fixed}). Relevant is what is graded above 0."
+    )
+    rows: list[list[Cell]] = [
+        [
+            row["what"],
+            f"{row['mean']:.1f}",
+            f"{row['median']:g}",
+            f"{row['spread']:.1f}",
+            f"{row['n']} {row['of']}",
+        ]
+        for row in numbers["rows"]
+    ]
+    report.table(["", "mean", "median", "standard deviation", "n"], rows, "Table 1, the collection's own.")
+
+
+def number_text(p: float | None) -> str:
+    """A p-value that may be missing."""
+    return p_text(float("nan") if p is None else p)
+
+
+def _pair(part: str, row: Told) -> str:
+    if part == "table6":
+        (one, group), other = row["of"].split(", ", 1), row["against"].split(", ", 1)[0]
+        return f"{one} against {other}, {group}"
+    kind = f"{KINDS[part]} " if part in KINDS else ""
+    return f"{kind}{row['of']} against {row['against']}"
+
+
+def _said(part: str, row: Told) -> str:
+    side = "higher" if row["difference"] > 0 else "lower"
+    size = f"{abs(row['difference']):.4f}, p {number_text(row['p_holm'])}"
+    return f"{_pair(part, row)}: {row['measure']} {side} by {size}"
+
+
+def _seeds(row: Told) -> str:
+    return " ".join(f"{value:.4f}" for value in row["by_seed"]) if row["seeds"] > 1 else "–"
+
+
+def papers_column(place: str, measures: Sequence[str]) -> str:
+    """What a column with the paper's numbers is called."""
+    return f"paper, {place}: {' / '.join(measures)}"
+
+
+def _papers(part: str, place: str, name: str, measures: Sequence[str]) -> str:
+    known = [papers_number(part, place, name, measure) for measure in measures]
+    if all(value is None for value in known):
+        return "–"
+    return " / ".join("–" if value is None else f"{value:.4f}" for value in known)

@@ -1,0 +1,162 @@
+"""The trainings of a study: each variant is one training of `whyrank train`, in a run folder of its own.
+
+What is done is never done again: a finished training is read from its folder, and one that was killed goes on
+after the last epoch that was finished.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from whyrank.collections.collection import Collection
+from whyrank.collections.records import Run
+from whyrank.collections.trec import write_run
+from whyrank.errors import UserError, nearest
+from whyrank.learning.models.catalogue import model_class
+from whyrank.learning.settings_values import names_of
+from whyrank.learning.training.judgements import Judged
+from whyrank.learning.training.options import settled
+from whyrank.learning.training.plan import Job, Plan, backbone_checkpoint, plan_training
+from whyrank.learning.training.settings import TrainSettings
+from whyrank.learning.training.summary import run_of, trained
+from whyrank.learning.training.training import Training, Watch
+from whyrank.reports.manifest import MANIFEST, RunFolder
+from whyrank.reports.train import write_train
+from whyrank.store.packages import sha256
+from whyrank.studies.disentangled.sizes import WORD_MODELS, Sizes
+from whyrank.studies.disentangled.variants import Variant
+
+RESULT = "train.json"
+#: Shows a training that is about to run; gives what is told of its moments.
+Watching = Callable[[Training], AbstractContextManager[Watch]]
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What all trainings of a study share. `told` are the user's own settings of the training, which win."""
+
+    what: Judged
+    first: Run
+    origin: str
+    backbone: str
+    sizes: Sizes
+    seed: int = 0
+    told: Mapping[str, str] = field(default_factory=dict)
+
+    def plan(self, variant: Variant) -> Plan:
+        """A variant's training, planned and checked; the folds are the same for all."""
+        sizes = self.sizes
+        return plan_training(
+            variant.model, self.backbone, self.what, self.first, self.settings_of(variant),
+            folds=sizes.folds, seeds=sizes.seeds_of(variant, self.seed), k=sizes.depth, queries=sizes.queries,
+        )  # fmt: skip
+
+    def check(self, variants: Iterable[Variant]) -> None:
+        """Raises for settings that do not fit; what they share is checked by any plan."""
+        check_told(self.told)
+        for variant in variants:
+            settled(model_class(variant.model), self.settings_of(variant))
+
+    def settings_of(self, variant: Variant) -> dict[str, Any]:
+        """What a training is told: by the sizes, then by the user, whose rate is the transformers'."""
+        own = {key: value for key, value in self.told.items() if key != "rate" or variant.model not in WORD_MODELS}
+        return {**self.sizes.settings_of(variant), **own}
+
+    def inputs(self) -> dict[str, Any]:
+        """What decides all trainings, by content."""
+        return {
+            "backbone": weights_hash(self.backbone), "collection": self.what.collection.fingerprint(),
+            "first_stage": run_hash(self.first), "test": _hash("\n".join(self.what.test or ())),
+        }  # fmt: skip
+
+
+class FirstFoldKept(Training):
+    """A training that keeps the models of its first fold, of all seeds, or none."""
+
+    def model_folder(self, job: Job) -> Path | None:
+        return self.models / str(job) if self.keep == "all" and job.fold == 1 else None
+
+
+@dataclass(frozen=True, eq=False)
+class Trainings:
+    """A folder with a run folder a variant."""
+
+    folder: Path
+    ground: Ground
+    inputs: Mapping[str, Any]
+
+    def is_done(self, variant: Variant) -> bool:
+        return all((self.folder / variant.name / name).is_file() for name in (RESULT, MANIFEST))
+
+    def train(self, variant: Variant, watching: Watching) -> dict[str, Any]:
+        """What train.json says of a variant, trained now or before."""
+        plan, out = self.ground.plan(variant), self.folder / variant.name
+        inputs = {
+            **self.inputs, "model": variant.model, "settings": plan.settings_json(), "seeds": list(plan.seeds),
+            "folds": len(plan.splits), "k": self.ground.sizes.depth, "queries": self.ground.sizes.queries,
+        }  # fmt: skip
+        folder = RunFolder.claim(out, "train", inputs)
+        if folder.manifest() and (out / RESULT).is_file():
+            return json.loads((out / RESULT).read_text(encoding="utf-8"))
+        keep = "all" if variant.kept else "none"
+        training = FirstFoldKept(plan, out, out / f".training-{folder.key}", keep=keep)
+        folder.begin()
+        with watching(training) as watch:
+            result, fitted = trained(training, watch)
+        result = {**result, "first_stage": self.ground.origin}
+        for seed in plan.seeds:
+            write_run(out / "runs" / f"seed{seed}.trec", run_of(fitted, seed, variant.name))
+        manifest = folder.record(jobs=len(result["runs"]), pairs_an_epoch=result["pairs"])
+        write_train(result, out, manifest)
+        folder.save(manifest)
+        training.forget()
+        return result
+
+    def models(self, variant: Variant, told: Mapping[str, Any]) -> dict[int, Path]:
+        """The kept models of a variant's first fold, by seed."""
+        found = {run["seed"]: run["model"] for run in told["runs"] if run["fold"] == 1 and run["model"]}
+        return {seed: self.folder / variant.name / model for seed, model in found.items()}
+
+
+def fewer_tests(what: Judged, most: int | None) -> Judged:
+    """The same with the first so many of a fixed test's queries; the others are not learned from either."""
+    if what.test is None or most is None or len(what.test) <= most:
+        return what
+    dropped, known = set(what.test[most:]), what.collection
+    qrels = {qid: grades for qid, grades in known.qrels.items() if qid not in dropped}
+    fewer = Collection(known.name, known.documents, known.queries, qrels, known.first_stage)
+    return Judged(fewer, what.test[:most])
+
+
+def check_told(told: Mapping[str, str]) -> None:
+    """Raises unless these are settings of the training that have no flag of their own: those of the models are
+    what the tables compare."""
+    sizes = {"epochs", "batch", "positives"}
+    known = [name for name in names_of(TrainSettings) if name not in sizes]
+    for name in told:
+        if name in sizes:
+            raise UserError(f"--set {name} in a study", todo=f"give --{name}")
+        if name not in known:
+            raise UserError(f"the trainings of a study have no setting '{name}'", todo=nearest(name, known))
+
+
+def weights_hash(backbone: str) -> str:
+    """Of what all models start from."""
+    folder = backbone_checkpoint(backbone).folder
+    files = sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".bin", ".json"))
+    return _hash("\n".join(f"{path.name} {sha256(path)}" for path in files))
+
+
+def run_hash(run: Run) -> str:
+    """Of a run's content, its scores too."""
+    return _hash("\n".join(f"{row.qid}\t{row.docno}\t{row.score!r}" for rows in run.values() for row in rows))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

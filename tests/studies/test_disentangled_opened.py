@@ -1,0 +1,297 @@
+"""Relations, attention, word graphs, t-SNE, axioms and head maps of the study, by plain loops and by scipy."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from scipy import stats
+
+from tests.checkpoints import WORDS
+from tests.learning.tiny_networks import backbone_of
+from tests.learning.tiny_training import still_backbone
+from whyrank.axioms.audit import Row
+from whyrank.interventions.effects import Effects
+from whyrank.learning.models.dgre import DGRe, DGReSettings
+from whyrank.learning.models.network import Ingredients
+from whyrank.learning.models.vanilla import VanillaBert, VanillaSettings
+from whyrank.studies.disentangled.attention import _shares, summed_up
+from whyrank.studies.disentangled.audits import axioms_compared
+from whyrank.studies.disentangled.embeddings import centroid_cosines, embedded, perplexity, plane, vectors_of
+from whyrank.studies.disentangled.graph_mass import graph_shares, graphs_compared
+from whyrank.studies.disentangled.head_maps import alike, gap_of
+from whyrank.studies.disentangled.paired import difference, with_holm
+from whyrank.studies.disentangled.relations import both_ways, near_threshold, read, share_of
+from whyrank.studies.disentangled.word_graphs import MASKS, word_graphs
+
+PAIRS = {
+    "q0": ("how many cat", "the cat sat on the mat , how fast"),
+    "q1": ("red dog", "a dog runs . blue tree"),
+    "q2": ("people live in berlin", "berlin house people nonsense"),
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("disentangled")
+    return backbone_of(still_backbone(folder))
+
+
+@pytest.fixture(scope="module")
+def dgre(place):
+    torch.manual_seed(0)
+    return DGRe.of(DGReSettings(chunks=1, max_length=24), Ingredients(place)).eval()
+
+
+@pytest.fixture(scope="module")
+def embeddings(dgre):
+    return dgre.backbone.encoder.word_embeddings.detach()
+
+
+@pytest.fixture(scope="module")
+def readings(dgre, embeddings):
+    return [read(dgre, embeddings, qid, pair) for qid, pair in PAIRS.items()]
+
+
+def words_of(text):
+    """The words that the tiny tokenizer knows, at their places in the text."""
+    return [(i, word) for i, word in enumerate(text.split()) if word in WORDS]
+
+
+def test_a_reading_has_the_words_of_both_sides_and_no_punctuation(readings):
+    for reading, (query, text) in zip(readings, PAIRS.values(), strict=True):
+        length = len(query.split())
+        assert reading.query == [1 + i for i, _ in words_of(query)]
+        assert reading.document == [2 + length + i for i, _ in words_of(text)]
+        same = [[a == b for _, b in words_of(text)] for _, a in words_of(query)]
+        assert reading.same.tolist() == same
+
+
+def test_a_side_without_words_gives_no_reading(dgre, embeddings):
+    assert read(dgre, embeddings, "q", ("how many", ", . !")) is None
+
+
+def test_spurious_is_neither_the_same_word_nor_near(dgre, embeddings, readings):
+    ids = dgre.backbone.pieces.tokenizer.token_to_id
+    rows = {word: embeddings[ids(word)].double().numpy() for word in WORDS}
+
+    def cosine(a, b):
+        return rows[a] @ rows[b] / np.linalg.norm(rows[a]) / np.linalg.norm(rows[b])
+
+    unrelated = []
+    for i, (query, _) in enumerate(PAIRS.values()):
+        text = list(PAIRS.values())[(i + 1) % 3][1]
+        unrelated += [cosine(a, b) for _, a in words_of(query) for _, b in words_of(text) if a != b]
+    threshold = near_threshold(readings, share=0.2)
+    assert threshold == pytest.approx(np.quantile(unrelated, 0.8), abs=1e-5)
+    assert near_threshold(readings) == pytest.approx(np.quantile(unrelated, 0.95), abs=1e-5)
+    for reading, (query, text) in zip(readings, PAIRS.values(), strict=True):
+        expected = [[a != b and cosine(a, b) < threshold for _, b in words_of(text)] for _, a in words_of(query)]
+        assert reading.spurious(threshold).tolist() == expected
+    with pytest.raises(ValueError, match="one query only"):
+        near_threshold([readings[0], readings[0]])
+
+
+def test_the_share_of_attention_is_that_of_hugging_faces_own_patterns(dgre, readings, place):
+    spurious = [reading.spurious(near_threshold(readings, 0.3)) for reading in readings]
+    found = _shares(dgre.backbone.encoder, dgre, readings, spurious, lambda count: None)
+    model = transformers.AutoModel.from_pretrained(place.folder, attn_implementation="eager").eval()
+    assert found.shape == (3, model.config.num_hidden_layers + 1)
+    for row, reading, mask in zip(found, readings, spurious, strict=True):
+        inputs = dgre.read([reading.pair]).inputs
+        with torch.no_grad():
+            layers = model(input_ids=inputs.ids, token_type_ids=inputs.types, output_attentions=True).attentions
+        hit = all_mass = 0.0
+        for layer, heads in enumerate(layers):
+            on = total = 0.0
+            for i, q in enumerate(reading.query):
+                for j, d in enumerate(reading.document):
+                    mass = float((heads[0, :, q, d] + heads[0, :, d, q]).sum())
+                    on, total = on + mass * bool(mask[i, j]), total + mass
+            assert row[layer] == pytest.approx(on / total, abs=1e-5)
+            hit, all_mass = hit + on, all_mass + total
+        assert row[-1] == pytest.approx(hit / all_mass, abs=1e-5)
+
+
+def test_uniform_attention_has_the_share_of_relations(readings):
+    mask = readings[0].spurious(0.0)
+    ones = torch.ones(4, 30, 30)
+    assert share_of(both_ways(ones, readings[0]), mask) == pytest.approx(float(mask.float().mean()))
+    assert math.isnan(share_of(torch.zeros(2, 2), torch.ones(2, 2)))
+
+
+def test_the_graph_shown_is_the_models_own(dgre):
+    for pair in PAIRS.values():
+        told = word_graphs(dgre, pair)
+        names = told["pieces"]
+        m = told["query"]
+        assert names[:m] == [word for _, word in words_of(pair[0])]
+        for mask in MASKS:
+            own = dgre.word_graph(dgre.read([pair]), mask)
+            rows = [i for i, piece in enumerate(own.query) if piece in WORDS]
+            columns = [i for i, piece in enumerate(own.document) if piece in WORDS]
+            block = torch.tensor(told["graphs"][mask])[:m, m:]
+            torch.testing.assert_close(block, own.relations[rows][:, columns], atol=1e-6, rtol=0)
+        for i, j in told["exact"]:
+            assert i < m <= j and names[i] == names[j]
+        assert len(told["exact"]) == sum(a == b for a in names[:m] for b in names[m:])
+    heuristic = torch.tensor(told["graphs"]["heuristic"])
+    off = ~torch.eye(len(names), dtype=torch.bool)
+    assert not heuristic[:m, :m][off[:m, :m]].any() and not heuristic[m:, m:][off[m:, m:]].any()
+    assert torch.tensor(told["graphs"]["none"])[m:, m:].all(), "without a mask all words are related"
+    few = word_graphs(dgre, PAIRS["q0"], shown=3)
+    assert few["cut"] and few["pieces"] == ["how", "many", "cat", "the", "cat", "sat"] and few["exact"] == [[2, 4]]
+    late = word_graphs(dgre, ("red tree", "a dog sat on a red tree"), shown=3)
+    assert late["pieces"][2:] == ["a", "red", "tree"] and late["exact"] == [[0, 3], [1, 4]], (
+        "where most words match"
+    )
+
+
+def test_the_mass_of_graphs_is_summed_over_layers_both_ways(dgre, readings):
+    spurious = [reading.spurious(near_threshold(readings, 0.3)) for reading in readings]
+    found = graph_shares(dgre, readings, spurious)
+    reading, mask = readings[0], spurious[0].numpy()
+    batch = dgre.read([reading.pair])
+    for name in MASKS:
+        on = total = 0.0
+        for layer in range(dgre.refined_layers):
+            with torch.no_grad():
+                state = dgre.backbone(batch.inputs)[-dgre.refined_layers :][layer]
+                scene = dgre.scene(batch)
+                graph = dgre.graphs(layer, state, scene.sides, scene.packing, name).matrix()[0].numpy()
+            both = (
+                graph[np.ix_(reading.query, reading.document)] + graph[np.ix_(reading.document, reading.query)].T
+            )
+            on, total = on + (both * mask).sum(), total + both.sum()
+        assert found[name][0] == pytest.approx(on / total, abs=1e-6)
+
+
+def test_graphs_without_mass_are_left_out():
+    seeds = [{"none": [0.5, 0.6, 0.7], "heuristic": [0.4, 0.5, 0.9], "adaptive": [0.1, math.nan, 0.2]}] * 2
+    told = graphs_compared(seeds, ["a", "b", "c"], 0)
+    assert told["readings"] == 2 and told["means"]["none"]["value"] == pytest.approx(0.6)
+    assert [row["of"] for row in told["differences"]] == ["heuristic", "adaptive"]
+    assert told["differences"][1]["difference"] == pytest.approx((0.1 - 0.5 + 0.2 - 0.7) / 2)
+    assert graphs_compared([{mask: [math.nan] for mask in MASKS}], ["a"], 0)["readings"] == 0
+
+
+def test_shares_are_compared_over_queries():
+    generator = np.random.default_rng(1)
+    shares = {name: generator.random((8, 3)) for name in ("before training", "bert", "dgre")}
+    clusters = list("aabbccdd")
+    told = summed_up(shares, [0.9] * 8, clusters)
+    assert told["means"]["uniform"]["value"] == pytest.approx(0.9) and len(told["layers"]) == 2
+    assert told["layers"][1]["bert"]["value"] == pytest.approx(shares["bert"][:, 1].mean())
+    by_query = {name: one[:, -1].reshape(4, 2).mean(axis=1) for name, one in shares.items()}
+    pairs = [("bert", "before training"), ("dgre", "before training"), ("dgre", "bert")]
+    expected = [stats.ttest_rel(by_query[a], by_query[b]).pvalue for a, b in pairs]
+    assert [(row["of"], row["against"]) for row in told["differences"]] == pairs
+    assert [row["p"] for row in told["differences"]] == pytest.approx(expected)
+    assert min(row["p_holm"] for row in told["differences"]) == pytest.approx(min(1, 3 * min(expected)))
+
+
+def test_a_difference_of_one_query_has_no_interval_and_no_p():
+    (row,) = with_holm([difference([0.5, 0.7], [0.1, 0.1], ["a", "a"])])
+    assert row["difference"] == pytest.approx(0.5) and row["queries"] == 1 and row["n"] == 2
+    assert row["p"] is None and row["p_holm"] is None and row["low"] is None
+
+
+def row(ranker, pair, axiom, outcome, qid):
+    blank = dict.fromkeys(Row.__dataclass_fields__)
+    told = {"ranker": ranker, "pair": pair, "axiom": axiom, "outcome": outcome, "qid": qid, "query": "x"}
+    return Row(**{**blank, **told})
+
+
+def test_axioms_are_compared_over_the_same_pairs_with_seeds_averaged():
+    generator = np.random.default_rng(5)
+    names = {"bert": ["b0", "b1"], "dgre": ["d0", "d1"]}
+    pairs = [(f"p{i}", "TFC1" if i < 12 else "LNC1", f"q{i % 4}") for i in range(20)]
+    holds = {
+        name: generator.random(20) < (0.8 if name[0] == "d" else 0.4) for group in names.values() for name in group
+    }
+    rows = {
+        name: [row(name, p, a, "holds" if holds[name][i] else "violates", q) for i, (p, a, q) in enumerate(pairs)]
+        for name in holds
+    }
+    rows["d1"] = rows["d1"][:-1]  # one pair did not fit it
+    told = {one["axiom"]: one for one in axioms_compared(rows, names)}
+    assert told["TFC1"]["n"] == 12 and told["LNC1"]["n"] == 7, "a pair that one ranker lacks is left out"
+    b, d = (np.mean([holds[name][:12] for name in names[group]], axis=0) for group in ("bert", "dgre"))
+    assert told["TFC1"]["holds"]["dgre"]["value"] == pytest.approx(d.mean())
+    assert told["TFC1"]["difference"] == pytest.approx((d - b).mean())
+    by_query = (d - b).reshape(3, 4).mean(axis=0)
+    p = stats.ttest_1samp(by_query, 0).pvalue
+    assert told["TFC1"]["p"] == pytest.approx(p) and told["TFC1"]["queries"] == 4
+    assert told["TFC1"]["p_holm"] >= p
+
+
+def effects(shares, gaps):
+    """Rows of three heads whose change is a share of each pair's gap."""
+    rows = [
+        {
+            "pair": f"p{i}", "qid": f"q{i}", "method": "activation", "direction": "denoise", "site": f"L0.H{h}.z",
+            "layer": 0, "head": h, "base": 0.0, "perturbed": gap, "patched": share * gap, "effect": share * gap,
+        }
+        for i, gap in enumerate(gaps)
+        for h, share in enumerate(shares)
+    ]  # fmt: skip
+    return Effects.of(rows)
+
+
+def test_maps_are_as_alike_as_their_correlation():
+    one, two, other = [0.1, 0.5, 0.9, 0.2], [0.2, 0.4, 0.8, 0.3], [0.9, 0.1, 0.2, 0.4]
+    gaps = [1.0, 2.0, 0.5]
+    found = {"bert": [effects(one, gaps), effects(two, gaps)], "dgre": [effects(other, gaps)]}
+    told = {(row["of"], row["with"]): row for row in alike(found)}
+    assert told["bert", "bert"]["mean"] == pytest.approx(np.corrcoef(one, two)[0, 1])
+    across = [np.corrcoef(one, other)[0, 1], np.corrcoef(two, other)[0, 1]]
+    assert told["bert", "dgre"]["mean"] == pytest.approx(np.mean(across))
+    assert (
+        told["bert", "dgre"]["least"] == pytest.approx(min(across))
+        and told["bert", "dgre"]["pairs_of_models"] == 2
+    )
+    assert ("dgre", "dgre") not in told, "one seed has no other to be like"
+    gap = gap_of(found["bert"][0])
+    assert gap["value"] == pytest.approx(3.5 / 3) and gap["low"] >= 0.5 and gap["high"] <= 2.0
+
+
+def test_t_sne_is_the_same_each_time_and_its_perplexity_fits():
+    vectors = np.random.default_rng(0).normal(size=(14, 6))
+    np.testing.assert_array_equal(plane(vectors, 3), plane(vectors, 3))
+    assert perplexity(14) == pytest.approx(13 / 3) and perplexity(500) == 30
+    assert perplexity(5) < 5
+
+
+def test_vectors_and_centroids_by_hand(dgre):
+    pairs = [("how many cat", text) for _, text in PAIRS.values()] * 6
+    queries, documents = vectors_of(dgre, pairs)
+    with torch.no_grad():
+        parts = dgre.output(dgre.read(pairs[:2])).parts
+    np.testing.assert_allclose(queries[:2], parts["query"].numpy(), atol=1e-5)
+    np.testing.assert_allclose(documents[:2], parts["document"].numpy(), atol=1e-5)
+    relevant = [i % 3 == 0 for i in range(18)]
+    told = embedded(dgre, pairs, relevant)
+    assert [point[0] for point in told["points"]][18:21] == ["relevant", "not relevant", "not relevant"]
+    assert (told["relevant"], told["others"], len(told["points"])) == (6, 12, 36)
+    centre, other = queries.mean(axis=0), documents[[i for i in range(18) if i % 3]].mean(axis=0)
+    expected = centre @ other / np.linalg.norm(centre) / np.linalg.norm(other)
+    assert told["cosines"]["query, not relevant"] == pytest.approx(expected, abs=1e-5)
+    assert embedded(dgre, pairs[:2], [True, True])["points"] is None, "four points have no picture"
+    assert centroid_cosines(np.ones((2, 3)), ["query", "relevant"])["query, not relevant"] is None
+
+
+def test_a_model_that_reads_several_chunks_is_no_reading(place, embeddings):
+    network = VanillaBert.of(VanillaSettings(chunks=2, max_length=24), Ingredients(place))
+    with pytest.raises(AssertionError, match="one sequence"):
+        read(network, embeddings, "q", PAIRS["q0"])
+
+
+def test_readings_take_queries_by_turns(dgre, embeddings):
+    from whyrank.studies.disentangled.attention import chosen_readings
+
+    run = {qid: [SimpleNamespace(qid=qid, docno=str(i)) for i in range(3)] for qid in PAIRS}
+    material = SimpleNamespace(pair=lambda qid, docno: PAIRS[qid])
+    found = chosen_readings(material, run, dgre, embeddings, 4)
+    assert [one.qid for one in found] == ["q0", "q1", "q2", "q0"]

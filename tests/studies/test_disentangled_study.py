@@ -1,0 +1,228 @@
+"""The study of DGRe on a tiny backbone: what it writes, after a kill, with other parts, and what it refuses."""
+
+import json
+from contextlib import contextmanager
+
+import pytest
+
+import whyrank.cli.study_disentangled as command
+from tests.cli.run import one_line, whyrank
+from tests.learning.small import QRELS, write_collection
+from tests.learning.tiny_training import still_backbone
+from whyrank.cli.study_disentangled import _ground, run_disentangled
+from whyrank.collections.bm25 import first_stage
+from whyrank.collections.collection import Collection
+from whyrank.errors import UserError
+from whyrank.learning.training.judgements import judged as judge
+from whyrank.learning.training.training import Training
+from whyrank.studies.disentangled.sizes import Sizes
+from whyrank.studies.disentangled.trainings import Ground, fewer_tests
+from whyrank.studies.disentangled.variants import MODELS, PARTS
+
+TINY = Sizes(
+    folds=3, seeds=2, other_seeds=1, depth=12, epochs=1, batch=8, max_length=24, chunks=1, positives=1, audit=2,
+    pairs=2, readings=8,
+)  # fmt: skip
+FEW = ("bm25", "drmm", "bert")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A tiny backbone and a collection whose queries have two lengths."""
+    folder = tmp_path_factory.mktemp("study")
+    still_backbone(folder)
+    write_collection(folder / "collection")
+    path = folder / "collection" / "queries.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    longer = [{**row, "text": row["text"] + " in the house" * (i % 2)} for i, row in enumerate(rows)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in longer))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def ground(place, sizes=TINY, train_qrels=None, **told):
+    return _ground(str(place / "collection"), None, str(place / "backbone"), sizes, train_qrels, told, 0)
+
+
+def told_of(out):
+    return json.loads((out / "study.json").read_text())
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """The names of the models that are trained, as often as they are."""
+    found = []
+    run = Training.run
+
+    def counted(self, watch=None):
+        found.append(self.work.parent.name)
+        return run(self, watch)
+
+    monkeypatch.setattr(Training, "run", counted)
+    return found
+
+
+def test_the_whole_study(place, trained, capsys):
+    out = place / "whole"
+    run_disentangled(ground(place), out, PARTS, MODELS)
+    assert len(trained) == len(set(trained)) == 18
+    told = told_of(out)
+    assert [row["name"] for row in told["tables"]["table2"]["rows"][::2]] == [
+        "BM25", "DRMM", "Conv-KNRM", "BERT", "BERT-MaxP", "CEDR-KNRM", "PARADE", "LGRe", "DGRe",
+    ]  # fmt: skip
+    assert all(row["queries"] == 13 for row in told["tables"]["table2"]["rows"]), "every query is tested once"
+    seeds = {row["name"]: row["seeds"] for row in told["tables"]["table2"]["rows"]}
+    assert (seeds["BERT"], seeds["DGRe"], seeds["LGRe"]) == (2, 2, 1)
+    dgre = [
+        row["mean"]
+        for part in ("table2", "table5")
+        for row in told["tables"][part]["rows"]
+        if row["variant"] == "dgre"
+    ]
+    assert dgre[:2] == dgre[2:], "one training, whatever table shows it"
+    assert told["tables"]["table6"]["cut"] == 3 and len(told["tables"]["table6"]["rows"]) == 12
+    assert (
+        told["figures"]["qid"] in json.loads((out / "trainings/bert/train.json").read_text())["folds"][0]["test"]
+    )
+    assert set(told["figures"]["word_graphs"]["graphs"]) == {"none", "heuristic", "adaptive"}
+    assert list(told["figures"]["t_sne"]) == [
+        "rank loss only",
+        "point",
+        "pair",
+        "triangle",
+        "triangle and information",
+    ]
+    opened = told["opened"]
+    assert opened["audits"]["axioms"] and opened["audits"]["seeds"] == {"bert": 2, "dgre": 2}
+    assert {title: len(one["heads"]) for title, one in opened["heads"]["maps"].items()} == {
+        "before training": 12, "bert": 12, "dgre": 12,
+    }  # fmt: skip
+    assert {(row["of"], row["with"]) for row in opened["heads"]["alike"]} >= {("bert", "bert"), ("bert", "dgre")}
+    assert set(opened["attention"]["means"]) == {"uniform", "before training", "bert", "dgre"}
+    kept = sorted(path.parent.parent.name for path in out.glob("trainings/*/models/fold1-seed0"))
+    assert kept == ["bert", "dgre", "dgre-mask-adaptive", "dgre-pair", "dgre-point", "dgre-triangle"]
+    assert not list(out.glob("trainings/*/models/fold2*")) and not list(out.glob("trainings/*/.training*"))
+    page = (out / "report.html").read_text()
+    assert page.count("<svg") == 6 and 'href="trainings/dgre/report.html"' in page
+    assert 'src="http' not in page and 'href="http' not in page
+    for title in ("Table 1", "Table 6", "Figures 6 to 8", "which axioms improve", "heads before", "spurious"):
+        assert title in page
+    before = page
+    trained.clear()
+    capsys.readouterr()
+    run_disentangled(ground(place), out, PARTS, MODELS)
+    assert not trained and capsys.readouterr().err.count("done before") == 18
+    assert (out / "report.html").read_text() == before
+
+
+class Killed(BaseException):
+    pass
+
+
+def test_killed_anywhere_it_trains_nothing_twice_and_ends_with_the_same(place, trained, monkeypatch):
+    parts = ("table1", "table2")
+    sizes = Sizes(**{**vars(TINY), "seeds": 1, "epochs": 2})
+    run_disentangled(ground(place, sizes), place / "calm", parts, FEW)
+    assert trained == ["drmm", "bert"]
+    trained.clear()
+    stop, seen = [("bert", 2, 1)], []
+
+    @contextmanager
+    def deadly(training):
+        def watch(moment):
+            where = (training.work.parent.name, moment.job.fold, moment.epoch)
+            seen.append(where)
+            if stop and where == stop[0] and moment.losses:
+                stop.clear()
+                raise Killed
+
+        yield watch
+
+    monkeypatch.setattr(command, "_watching", deadly)
+    with pytest.raises(Killed):
+        run_disentangled(ground(place, sizes), place / "killed", parts, FEW)
+    assert not (place / "killed" / "study.json").exists()
+    seen.clear()
+    run_disentangled(ground(place, sizes), place / "killed", parts, FEW)
+    assert trained == ["drmm", "bert", "bert"], "what is done is not begun again"
+    assert min(seen) == ("bert", 2, 1) and ("bert", 1, 2) not in seen, "nor is a fold that was finished"
+    assert told_of(place / "killed") == told_of(place / "calm")
+
+
+def test_other_parts_go_into_the_same_folder_and_share_its_trainings(place, trained):
+    out, sizes = place / "parts", Sizes(**{**vars(TINY), "seeds": 1})
+    run_disentangled(ground(place, sizes), out, ("table2",), ("bm25", "bert"))
+    assert trained == ["bert"] and set(told_of(out)["tables"]) == {"table2"}
+    run_disentangled(ground(place, sizes), out, ("table2",), FEW)
+    assert trained == ["bert", "drmm"]
+    run_disentangled(ground(place, sizes), out, ("table2",), ("bm25",))
+    assert trained == ["bert", "drmm"] and not told_of(out)["tables"]["table2"]["differences"]
+    with pytest.raises(UserError, match=r"sizes.epochs was 1 and is 2"):
+        run_disentangled(ground(place, Sizes(**{**vars(sizes), "epochs": 2})), out, ("table2",), FEW)
+
+
+def test_a_fixed_test_is_one_split_and_its_queries_are_not_learned_from(place, tmp_path):
+    lines = [f"q{i} 0 {docno} {grade}" for i in range(13) for docno, grade in QRELS[f"q{i}"].items()]
+    (tmp_path / "train.qrels").write_text("\n".join(lines) + "\n")
+    judged = write_collection(tmp_path / "collection") / "qrels" / "test.tsv"
+    head, *rows = judged.read_text().splitlines()
+    own = [row for row in rows if row.split()[0] in ("q10", "q11", "q12")]
+    judged.write_text("\n".join([head, *own]) + "\n")
+    documents, queries = (tmp_path / "collection" / name for name in ("corpus.jsonl", "queries.jsonl"))
+    known = Collection.from_files(documents, queries, judged)
+    sizes = Sizes(**{**vars(TINY), "folds": None, "seeds": 1, "tests": 2})
+    what = fewer_tests(judge(known, str(tmp_path / "train.qrels")), sizes.tests)
+    made = Ground(what, first_stage(known, 12), "BM25", str(place / "backbone"), sizes)
+    run_disentangled(made, tmp_path / "run", ("table1", "table2"), ("bm25", "bert"))
+    (fold,) = json.loads((tmp_path / "run" / "trainings" / "bert" / "train.json").read_text())["folds"]
+    assert fold["test"] == ["q10", "q11"]
+    assert sorted(fold["train"] + fold["validation"]) == sorted(f"q{i}" for i in range(10)), "q12 is not used"
+    told = told_of(tmp_path / "run")
+    assert told["fixed_test"] and told["collection_numbers"]["test_queries"] == 2
+    assert "a fixed test" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_what_cannot_be_done_is_refused_before_anything_is_trained(place, tmp_path, trained):
+    for sizes, query, complaint in (
+        (TINY, "q99", "no query 'q99'"),
+        (Sizes(**{**vars(TINY), "max_length": 99}), None, "positions for 24 tokens"),
+        (Sizes(**{**vars(TINY), "folds": 9}), None, "cannot make 9 folds"),
+    ):
+        with pytest.raises(UserError, match=complaint):
+            run_disentangled(ground(place, sizes), tmp_path / "run", ("table2", "figures"), FEW, query=query)
+    with pytest.raises(UserError, match="rate cannot be 7"):
+        run_disentangled(ground(place, TINY, rate="7"), tmp_path / "run", ("table2",), FEW)
+    assert not trained and not (tmp_path / "run" / "trainings").exists()
+
+
+def test_what_cannot_be_opened_says_why(place, trained, monkeypatch):
+    import whyrank.studies.disentangled.opened as module
+
+    def fails(*_, **__):
+        raise UserError("no pair could be made", todo="try another axiom")
+
+    monkeypatch.setattr(module, "audited", fails)
+    monkeypatch.setattr(module, "head_maps", fails)
+    out = place / "lacking"
+    sizes = Sizes(**{**vars(TINY), "seeds": 1, "folds": 1})
+    run_disentangled(ground(place, sizes), out, ("opened",), FEW)
+    assert told_of(out)["opened"]["audits"] == {"lacking": "no pair could be made; try another axiom"}
+    assert (out / "report.html").read_text().count("could not be done: no pair could be made") == 2
+    assert not (out / "stages" / "audits.json").exists(), "it may be possible the next time"
+
+
+def test_the_command_line_refuses_in_one_line(tmp_path):
+    start = ["study", "disentangled", "-o", tmp_path / "run"]
+    assert "no part 'tabel2'; did you mean" in one_line(whyrank(*start, "--only", "tabel2"))
+    assert "no setting 'masking'" in one_line(whyrank(*start, "--set", "masking=none"))
+    assert "bm25 is no backbone" in one_line(whyrank(*start, "--backbone", "bm25"))
+    assert not (tmp_path / "run").exists()
