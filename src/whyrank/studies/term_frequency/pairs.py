@@ -16,10 +16,12 @@ WINDOW = 5
 NULL, MINIMAL = "null", "minimal"
 
 
-def null_pairs(pairs: Sequence[MinimalPair], seed: int = 0) -> list[MinimalPair]:
-    """The same documents and places with another query's term injected: a word that this query does not ask for.
-    What remains of an effect is not term frequency."""
-    terms = sorted({pair.term for pair in pairs if pair.term})
+def null_pairs(
+    pairs: Sequence[MinimalPair], seed: int = 0, words_of: Sequence[MinimalPair] | None = None
+) -> list[MinimalPair]:
+    """The same documents and places with another query's term (of `words_of`, or of these pairs) injected: a word
+    that this query does not ask for. What remains of an effect is not term frequency."""
+    terms = sorted({pair.term for pair in words_of or pairs if pair.term})
     found = []
     for pair in pairs:
         mine, text = set(words(pair.query)), set(words(pair.baseline))

@@ -66,7 +66,7 @@ class PairSets:
 
     def null(self, pairs: Sequence[MinimalPair]) -> list[MinimalPair]:
         """These pairs with a word of another query, as many as the other variants have."""
-        return null_pairs(pairs[: self.sizes.others], self.seed)
+        return null_pairs(pairs[: self.sizes.others], self.seed, words_of=pairs)
 
     def minimal(self, pairs: Sequence[MinimalPair]) -> list[MinimalPair]:
         """These pairs without their context, as many as the other variants have."""
