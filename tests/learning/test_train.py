@@ -353,3 +353,26 @@ def test_settings_are_told_in_full(tmp_path):
     assert told["model"]["max_length"] == 24 and told["model"]["margin"] == 1.0
     assert told["training"]["epochs"] == 3 and told["training"]["clip"] == 1.0
     assert json.loads(json.dumps(told))["training"]["measures"] == ["P@20", "nDCG@20"]
+
+
+def test_the_epoch_is_chosen_by_the_first_candidates_and_the_test_is_of_all(tmp_path):
+    few = training(
+        tmp_path, model="tiny-cls", folds=1, epochs=1, validation_depth=3, start=still_backbone(tmp_path)
+    )
+    (fitted,) = few.run()
+    split = few.plan.splits[0]
+    ranker = few._ranker(few.plan.new_network(0).eval())
+    run = {
+        qid: {
+            row.docno: float(score)
+            for row in FIRST[qid][:3]
+            for score in ranker.scores([(QUERIES[qid], DOCUMENTS[row.docno])]).values
+        }
+        for qid in split.validation
+    }
+    judged_ones = {qid: QRELS[qid] for qid in split.validation}
+    expected = fmean(value for _, _, value in per_query(run, judged_ones, ["nDCG@5"]))
+    assert fitted.history.epochs[0].validation == pytest.approx(expected, abs=1e-6)
+    assert all(len(scores) == len(FIRST[qid]) > 3 for qid, scores in fitted.scores.items())
+    with pytest.raises(UserError, match="validation_depth"):
+        plan(tmp_path, validation_depth=0)

@@ -9,6 +9,9 @@ from whyrank.reports.disentangled import lead, statement, write_study
 from whyrank.reports.disentangled_opened import audit_verdict
 from whyrank.reports.disentangled_paper import PAPER, findings, papers_number
 from whyrank.reports.disentangled_tables import effectiveness_rows, verdicts
+from whyrank.reports.disentangled_trainings import rank_losses
+
+BOTH = ("P@20", "nDCG@20")
 
 
 def row(name, measure, mean, seeds=1, **more):
@@ -38,7 +41,8 @@ def told(**more):
             "name": "bert", "title": "BERT", "model": "bert", "seeds": [0], "folds": 1, "chosen": [0], "idle": 1,
             "epochs": [1], "pairs": [9], "report": "trainings/bert/report.html",
             "settings": {
-                "training": {"rate": 5e-5, "backbone_rate": 1e-5}, "model": {"max_length": 96, "chunks": 2},
+                "training": {"rate": 5e-5, "backbone_rate": 1e-5},
+                "model": {"max_length": 96, "chunks": 2, "rank_loss": "raw"},
             },
         }
     ]  # fmt: skip
@@ -51,7 +55,7 @@ def told(**more):
         "folds": [{"train": 6, "validation": 2, "test": 40}], "fixed_test": True, "select": "nDCG@20",
         "not_found": 3,
         "measures": ["P@20", "nDCG@20"], "sizes": sizes, "trainings": trainings,
-        "tables": {"table2": {"rows": rows, "differences": differences}}, **more,
+        "tables": {"table2": {"rows": rows, "differences": differences, "lacking": []}}, "lacking": {}, **more,
     }  # fmt: skip
 
 
@@ -63,10 +67,36 @@ def test_only_orders_are_compared_and_only_where_ours_is_significant():
         found["DGRe against BM25, nDCG@20"].verdict == OPEN
         and "do not tell" in found["DGRe against BM25, nDCG@20"].told
     )
-    assert "above: 0.5530, 0.4541" in found["DGRe against BERT, nDCG@20"].paper
+    assert found["DGRe against BERT, nDCG@20"].paper == "above: 0.5530, 0.4541 (Robust04)"
     order = found["order of 3 models by nDCG@20"]
-    assert order.paper == "DGRe > BERT > BM25" and order.ours == "DGRe > BM25 > BERT" and order.verdict == OPEN
+    assert (
+        order.paper == "DGRe > BERT > BM25 (Robust04)"
+        and order.ours == "DGRe > BM25 > BERT"
+        and order.verdict == OPEN
+    )
     assert "tau +0.33" in order.told
+
+
+def lengths_at(cut):
+    groups = (f"at most {cut} words", f"more than {cut} words")
+    names = [(group, name, measure) for group in groups for name in ("BM25", "BERT", "DGRe") for measure in BOTH]
+    return {
+        "cut": cut, "rule": "the median",
+        "rows": [row(name, measure, 0.5, group=group) for group, name, measure in names],
+        "differences": [gap(f"DGRe, {group}", f"BERT, {group}", 0.1, 0.001) for group in groups],
+    }  # fmt: skip
+
+
+def test_query_lengths_stand_beside_the_papers_only_where_they_are_cut_alike(tmp_path):
+    pages = {}
+    for cut in (3, 7):
+        what = told(tables={"table6": lengths_at(cut)})
+        pages[cut] = write_study(what, tmp_path / str(cut), {"command": "x"})[-1].read_text()
+        found = findings(what)
+        assert [one.verdict for one in found] == ([AGREES, AGREES] if cut == 3 else [])
+    assert "0.4372 / 0.5124" in pages[3] and "paper, Robust04" in pages[3]
+    assert "0.4372 / 0.5124" not in pages[7] and "paper, Robust04" not in pages[7]
+    assert "no number of the paper stands beside these" in pages[7]
 
 
 def test_an_ablation_and_query_lengths_are_compared_by_their_own_rows():
@@ -74,18 +104,13 @@ def test_an_ablation_and_query_lengths_are_compared_by_their_own_rows():
         "rows": [],
         "differences": [gap("adaptive", "none", -0.1, 0.001), gap("learned (ours)", "none", 1, 0.0)],
     }
-    groups = ("at most 7 words", "more than 7 words")
-    lengths = {
-        "rows": [row("DGRe", "nDCG@20", 0.5, group=group) for group in groups],
-        "differences": [gap(f"DGRe, {group}", f"BERT, {group}", 0.1, 0.2) for group in groups],
-    }
-    found = findings(told(tables={"table3": ablation, "table6": lengths}))
+    found = findings(told(tables={"table3": ablation, "table6": lengths_at(3)}))
     assert [one.what for one in found] == [
         "masking adaptive against none, nDCG@20",
-        "DGRe against BERT, queries of at most 7 words (the paper: at most 3 words)",
-        "DGRe against BERT, queries of more than 7 words (the paper: more than 3 words)",
+        "DGRe against BERT, queries of at most 3 words",
+        "DGRe against BERT, queries of more than 3 words",
     ]
-    assert found[0].verdict == DIFFERS and found[1].paper == "above: 0.5124, 0.4729"
+    assert found[0].verdict == DIFFERS and found[1].paper == "above: 0.5124, 0.4729 (Robust04)"
 
 
 def test_the_papers_ablations_add_up():
@@ -112,11 +137,15 @@ def test_verdicts_say_what_is_and_what_is_not_significant():
         "Table 4, nothing is significant on 40 queries: distance pair against none (P@20, nDCG@20)."
     ]
     axioms = [
-        {"axiom": "TFC1", "difference": 0.2, "p_holm": 0.01},
-        {"axiom": "LNC1", "difference": -0.2, "p_holm": 0.3},
+        {"axiom": "TFC1", "difference": 0.2, "p": 0.005, "p_holm": 0.01, "queries": 9},
+        {"axiom": "LNC1", "difference": -0.2, "p": 0.3, "p_holm": 0.3, "queries": 8},
+        {"axiom": "STMC1", "difference": -1.0, "p": None, "p_holm": None, "queries": 2},
     ]
-    (sentence,) = audit_verdict(axioms)
-    assert "(Holm over 2 axioms): TFC1; less often: no axiom; no significant difference in the other 1" in sentence
+    sentence, few = audit_verdict(axioms)
+    assert "(Holm over 2 axioms): TFC1 (9 queries); less often: no axiom" in sentence
+    assert "no significant difference in the other 1 (8 to 8 queries each)" in sentence
+    assert audit_verdict(axioms[2:]) == [few], "what is not tested is not said to be alike"
+    assert few == "Not tested, on fewer than 6 queries: STMC1 (2 queries)."
 
 
 def test_the_paper_stands_beside_each_row():
@@ -133,7 +162,9 @@ def test_the_page_is_whole_and_escaped(tmp_path):
     what = told(
         collection_numbers={
             "documents": 9, "queries": 48, "test_queries": 40, "fixed_test": True,
-            "rows": [{"what": "words", "mean": 3.25, "median": 3.0, "spread": 1.0, "n": 48, "of": "queries"}],
+            "rows": [
+                {"what": "words", "mean": 3.25, "median": 3, "spread": 1, "n": 48, "of": "queries", "digits": 1}
+            ],
         },
         opened={"audits": {"lacking": "no pair could be made"}},
     )  # fmt: skip
@@ -144,9 +175,23 @@ def test_the_page_is_whole_and_escaped(tmp_path):
     assert "&lt;small&gt;" in page and "<small>" not in page
     assert "same number of words" in page and "could not be done: no pair could be made" in page
     assert "3 judged queries have no candidates" in page
-    assert 'href="trainings/bert/report.html"' in page and "learn at 0.001" in page
+    assert 'href="trainings/bert/report.html"' in page and "learns at 0.001" in page
     assert len(json.loads((tmp_path / "study.json").read_text())["findings"]) == 4
     assert "untrained model" in " ".join(statement(what)) and "a fixed test: 6 queries" in lead(what)
+
+
+def test_losses_that_differ_are_said_and_what_is_read_is_shown(tmp_path):
+    what = told(reading={
+        "pairs": 7, "pieces_a_word": 1.25, "query_tokens": 9.5, "document_tokens": 300.0,
+        "models": [{"model": "parade", "sequences": 3, "tokens": 150.25, "with_repeats": 201, "share": 0.5}],
+    }, one_passage=True)  # fmt: skip
+    assert not rank_losses(what)
+    (bert,) = what["trainings"]
+    other = {**bert["settings"], "model": {**bert["settings"]["model"], "rank_loss": "sigmoid"}}
+    what["trainings"].append({**bert, "title": "DGRe", "settings": other})
+    page = write_study(what, tmp_path, {"command": "x"})[-1].read_text()
+    assert "(raw: BERT; sigmoid: DGRe)" in page and "1.25 pieces" in page and "150.2" in page and "50.0%" in page
+    assert "BERT-MaxP reads one passage" in page and "pre-trained, and learn on at the" in page
 
 
 def test_a_number_that_is_missing_is_no_finding():

@@ -1,10 +1,14 @@
-"""The plan of the study of DGRe: each training once, ablations that add up, models that read the same text."""
+"""The plan of the study of DGRe: each training once, ablations that add up, what models read."""
 
 from itertools import pairwise
+from math import log2
 
 import pytest
 
+from tests.checkpoints import WORDS
 from tests.learning.small import COLLECTION, FIRST, QRELS
+from tests.learning.tiny_networks import backbone_of
+from tests.learning.tiny_training import still_backbone
 from whyrank.errors import UserError
 from whyrank.learning.models.catalogue import model_class
 from whyrank.learning.training.judgements import Judged
@@ -21,6 +25,7 @@ from whyrank.studies.disentangled.variants import (
     rows_of,
     variants_of,
 )
+from whyrank.studies.disentangled.what_is_read import read_of
 
 
 def test_each_variant_is_trained_once_whatever_tables_share_it():
@@ -55,7 +60,7 @@ def test_every_variant_has_settings_that_its_model_takes(sizes):
             assert getattr(network, name) == value
 
 
-def test_all_models_read_the_same_part_of_a_document():
+def test_all_models_are_told_to_cover_about_as_much_of_a_document():
     sizes = Sizes(max_length=128, chunks=2)
     told = {name: sizes.settings_of(VARIANTS[name]) for name in VARIANTS}
     assert told["bert"]["chunks"] == told["dgre"]["chunks"] == told["lgre"]["chunks"] == 2
@@ -71,6 +76,31 @@ def test_all_models_read_the_same_part_of_a_document():
     assert (whole["passage"], whole["stride"]) == (150, 75) and whole["chunks"] <= 16, "the paper's own"
     parade = Sizes(max_length=512, chunks=4).settings_of(VARIANTS["parade"])
     assert (parade["passage"], parade["overlap"]) == (150, 50)
+
+
+def test_a_rank_loss_that_is_set_is_that_of_all_models():
+    losses = {
+        settled(model_class(one.model), ground(told={"rank_loss": "raw"}).settings_of(one))[0].rank_loss
+        for one in VARIANTS.values()
+    }
+    assert losses == {"raw"}
+
+
+@pytest.mark.parametrize("length", [1, 9, 30, 90])
+def test_document_tokens_that_are_read_are_counted_place_by_place(tmp_path, length):
+    pieces = backbone_of(still_backbone(tmp_path)).pieces(24)
+    words = (WORDS * 9)[:length]
+    pair = ("how many cat", " ".join(words))
+    room = 24 - 3 - 3
+    told = {"max_length": 24, "chunks": 2}
+    assert read_of(pieces, "bert", told, pair) == (min(2, -(-length // room)), *[min(length, 2 * room)] * 2)
+    assert read_of(pieces, "drmm", {"max_length": 48}, pair)[1] == min(length, 48)
+    for model, apart in (("bert-maxp", {"stride": 5}), ("parade", {"overlap": 5})):
+        found = read_of(pieces, model, {"max_length": 24, "passage": 10, **apart, "chunks": 3}, pair)
+        seen = [i for k in range(found.sequences) for i in range(5 * k, min(5 * k + 10, length))]
+        assert found == (min(3, max(1, -(-(length - 10) // 5) + 1)), len(set(seen)), len(seen))
+    cut = read_of(pieces, "parade", {"max_length": 24, "passage": 30, "overlap": 0, "chunks": 2}, pair)
+    assert cut.tokens == min(length, room) + min(max(0, length - 30), room), "a passage that does not fit is cut"
 
 
 def ground(**how):
@@ -101,6 +131,7 @@ def test_what_does_not_exist_is_refused():
         parse_models("bertt")
     with pytest.raises(UserError, match="no setting 'masking'"):
         check_told({"masking": "none"})
+    check_told({"rank_loss": "raw", "validation_depth": "20"})
     with pytest.raises(UserError, match="give --epochs"):
         check_told({"epochs": "3"})
 
@@ -120,14 +151,29 @@ def test_the_collections_numbers_by_hand(tmp_path):
 
     material = Material.of(COLLECTION, FIRST, k=4, relevant=False)
     splits = [Split(("q0", "q1"), ("q2",), ("q3", "q4"))]
-    told = collection_numbers(Judged(COLLECTION), material, splits, 4)
+    material.qrels["q4"] = {**material.qrels["q4"], "elsewhere": 2}
+    told = collection_numbers(Judged(COLLECTION), material, splits, 4, ["P@20", "nDCG@20"])
     assert (told["documents"], told["queries"], told["test_queries"]) == (52, 5, 2)
     rows = {row["what"]: row for row in told["rows"]}
     assert rows["words a query"]["mean"] == 3 and rows["words a document"]["mean"] == 4
-    assert rows["judged documents, all queries used"]["mean"] == 3
+    assert rows["judged documents, all queries used"]["mean"] == 3.2
     assert (
-        rows["relevant documents, test queries"]["mean"] == 2
+        rows["relevant documents, test queries"]["mean"] == 2.5
         and rows["relevant documents, test queries"]["n"] == 2
     )
+    assert rows["relevant, but not in the collection, test queries"]["mean"] == 0.5
+    seen = [sum(row.docno in QRELS[q] for row in FIRST[q][:4]) for q in ("q3", "q4")]
+    assert rows["judged in the first 4, test queries"]["mean"] == sum(seen) / 2
+    best = [_best(q, ("elsewhere",) * (q == "q4")) for q in ("q3", "q4")]
+    assert rows["best possible P@20, test queries"]["mean"] == pytest.approx(sum(p for p, _ in best) / 2)
+    assert rows["best possible nDCG@20, test queries"]["mean"] == pytest.approx(sum(g for _, g in best) / 2)
     reached = [sum(QRELS[q].get(row.docno, 0) > 0 for row in FIRST[q][:4]) for q in ("q3", "q4")]
     assert rows["relevant in the first 4, test queries"]["mean"] == sum(reached) / 2
+
+
+def _best(qid, more=()):
+    """P@20 and nDCG@20 of the first four candidates at best; `more` are graded 2 and not among them."""
+    grades = sorted((QRELS[qid].get(row.docno, 0) for row in FIRST[qid][:4]), reverse=True)
+    ideal = sorted([*QRELS[qid].values(), *[2 for _ in more]], reverse=True)
+    gains = [sum(grade / log2(i + 2) for i, grade in enumerate(one)) for one in (grades, ideal)]
+    return sum(grade > 0 for grade in grades) / 20, gains[0] / gains[1]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from whyrank.learning.training.training import Training, Watch
     from whyrank.rankers.ranker import Progress
     from whyrank.studies.disentangled.sizes import Sizes
+    from whyrank.studies.disentangled.study import DisentangledStudy
     from whyrank.studies.disentangled.trainings import Ground
     from whyrank.studies.disentangled.variants import Variant
 
@@ -50,6 +51,13 @@ def disentangled(
     positives: Annotated[
         int | None, typer.Option(min=1, help="Relevant documents a query to learn from an epoch; default 4.")
     ] = None,
+    audit: Annotated[
+        int | None, typer.Option(min=1, help="Documents an axiom, of the opened models' audits; default 60.")
+    ] = None,
+    pairs: Annotated[int | None, typer.Option(min=1, help="Pairs whose heads are patched; default 40.")] = None,
+    readings: Annotated[
+        int | None, typer.Option(min=2, help="Candidates whose attention is read; default 120.")
+    ] = None,
     models: Annotated[str | None, typer.Option(help="Rows of Table 2: bm25,bert,dgre,...; default all.")] = None,
     only: Annotated[
         str | None,
@@ -62,7 +70,7 @@ def disentangled(
         list[str] | None, typer.Option("--set", help="A setting of all trainings, as of whyrank train: key=value.")
     ] = None,
     word_rate: Annotated[
-        float | None, typer.Option(help="The learning rate of DRMM and Conv-KNRM; default 0.001.")
+        float | None, typer.Option(help="The rate of what is new in DRMM and Conv-KNRM; default 0.001.")
     ] = None,
     train_qrels: Annotated[
         str | None, typer.Option(help="Judgements to learn from, a file or a collection; the own are the test.")
@@ -82,7 +90,7 @@ def disentangled(
     given = {
         "folds": folds, "seeds": seeds, "other_seeds": other_seeds, "queries": queries, "tests": tests,
         "epochs": epochs, "max_length": max_length, "chunks": chunks, "batch": batch, "depth": depth,
-        "positives": positives, "word_rate": word_rate,
+        "positives": positives, "word_rate": word_rate, "audit": audit, "pairs": pairs, "readings": readings,
     }  # fmt: skip
     known: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     sizes = replace(Sizes.quick() if quick else Sizes(), **known)
@@ -114,7 +122,7 @@ def _ground(
         train_qrels = TRAIN_QRELS.get(collection)
     what = fewer_tests(judged(open_collection(collection), train_qrels), sizes.tests)
     first, origin = first_stage_of(what.collection, run, sizes.depth)
-    return Ground(what, first, origin, backbone, sizes, seed, told)
+    return Ground(what, first, origin, backbone, sizes, seed, told, "BM25" if run is None else "first stage")
 
 
 def run_disentangled(
@@ -138,19 +146,22 @@ def run_disentangled(
     _check_tools(parts)
     shared = ground.inputs()
     inputs = {
-        "whyrank": __version__, **shared, "sizes": vars(ground.sizes), "seed": ground.seed,
+        "whyrank": __version__, **shared, "sizes": ground.sizes.shared(), "seed": ground.seed,
         "settings": dict(ground.told),
     }  # fmt: skip
     folder = RunFolder.claim(out, "study disentangled", inputs)
     stages = Stages(out / "stages")
+    trainings = Trainings(out / "trainings", ground, shared)
     study = DisentangledStudy(
-        Trainings(out / "trainings", ground, shared), parts, models, stages, _watch, _watching, _announce, query
+        trainings, parts, models, stages, _watch, _watching, _announce, query, regret=_regret
     )
     study.check()
     folder.begin()
-    told = {**study.result(), "quick": quick}
-    manifest = folder.record(parts=list(parts), models=list(models), trainings=len(told["trainings"]))
-    paths = write_study(told, out, manifest)
+    _estimate(study)
+    for found in study.results():
+        told = {**found, "quick": quick}
+        manifest = folder.record(parts=list(parts), models=list(models), trainings=len(told["trainings"]))
+        paths = write_study(told, out, manifest)
     folder.save(manifest)
     forget_shards(out / "stages" / "shards")
     _show(told)
@@ -185,6 +196,19 @@ def _watching(training: Training) -> AbstractContextManager[Watch]:
 
 def _announce(number: int, of: int, variant: Variant, done: bool) -> None:
     say(f"\n[{number}/{of}] {variant.title}{': done before' if done else ''}")
+
+
+def _estimate(study: DisentangledStudy) -> None:
+    """How much there is to do, said before it begins."""
+    from whyrank.studies.disentangled.estimate import speed_of, work_of
+
+    to_do = [one for one in study.variants if not study.trainings.is_done(one)]
+    if to_do:
+        say(work_of(study.trainings.ground, study.plan, to_do).said(speed_of(study.plan)))
+
+
+def _regret(variant: Variant, why: str) -> None:
+    say(f"{variant.title} is left out: {why}")
 
 
 def _show(told: dict[str, Any]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,8 @@ from whyrank.reports.beside import beside_table
 from whyrank.reports.disentangled_figures import disentangled_figures
 from whyrank.reports.disentangled_paper import TITLES, findings
 from whyrank.reports.disentangled_tables import collection_table, effectiveness, length_table, verdicts
-from whyrank.reports.html import Cell, Figures, Report
+from whyrank.reports.disentangled_trainings import rank_losses, trainings
+from whyrank.reports.html import Figures, Report
 from whyrank.store.atomic import write_text
 
 RESULT = "study.json"
@@ -51,7 +51,7 @@ def write_study(told: dict[str, Any], out: Path, manifest: dict[str, Any]) -> li
     _tables(report, told, figures)
     _pictures(report, told, figures)
     _opened(report, told, figures)
-    _trainings(report, told)
+    trainings(report, told)
     return [*paths, report.write(out / "report.html", manifest)]
 
 
@@ -75,11 +75,17 @@ def statement(told: Told) -> list[str]:
     for part, table in told["tables"].items():
         if table:
             found += verdicts(part, table["differences"])
+    found += [
+        f"{name} could not be trained, its rows are lacking: {why}." for name, why in told["lacking"].items()
+    ]
     audit = told.get("opened", {}).get("audits", {})
     if "axioms" in audit:
         found += opened.audit_verdict(audit["axioms"])
     if told["sizes"]["depth"] <= 20 and "P@20" in told["measures"]:
         found.append(f"P@20 is the same for all models: a query has {told['sizes']['depth']} candidates.")
+    found += rank_losses(told)
+    if told.get("one_passage"):
+        found.append("BERT-MaxP reads one passage of a document here: it is BERT but for where the passage ends.")
     idle = sum(one["idle"] for one in told["trainings"])
     every = sum(len(one["chosen"]) for one in told["trainings"])
     if idle:
@@ -108,6 +114,8 @@ def _tables(report: Report, told: Told, figures: Figures) -> None:
 def _pictures(report: Report, told: Told, figures: Figures) -> None:
     if "figures" in told:
         report.heading("Figures 6 to 8: one query looked at")
+        if opened.lacking(report, told["figures"]):
+            return
         for name in ("word-graphs", "t-sne"):
             if name in figures:
                 report.figure(*figures[name], name=name)
@@ -127,43 +135,3 @@ def _opened(report: Report, told: Told, figures: Figures) -> None:
             if figure in figures:
                 report.figure(*figures[figure], name=figure)
             write(report, one)
-
-
-def _trainings(report: Report, told: Told) -> None:
-    report.heading("The trainings")
-    size = told["sizes"]
-    own = ", ".join(f"{name}={value}" for name, value in told["told"].items())
-    report.paragraph(
-        f"{len(told['trainings'])} models and variants, each with its own report, losses and validation over the "
-        f"epochs. DRMM and Conv-KNRM learn at {size['word_rate']:g}: they have few parameters, all new, which a "
-        f"transformer's rate hardly moves. {f'Set by hand: {own}. ' if own else ''}At most "
-        f"{size['positives'] or 'all'} relevant documents of a query are learned from in an epoch."
-    )
-    if told["not_found"]:
-        report.paragraph(f"{told['not_found']} judged queries have no candidates; they count as 0.")
-    items = "".join(
-        f'<li><a href="{escape(one["report"])}">{escape(one["title"])}</a></li>' for one in told["trainings"]
-    )
-    report.html(f"<ul>{items}</ul>")
-    rows: list[list[Cell]] = [
-        [
-            one["title"], len(one["seeds"]), one["folds"], " ".join(map(str, one["chosen"])), one["idle"],
-            f"{one['settings']['training']['rate']:g}", f"{one['settings']['training']['backbone_rate']:g}",
-            one["settings"]["model"]["max_length"], one["settings"]["model"].get("chunks", 1),
-        ]
-        for one in told["trainings"]
-    ]  # fmt: skip
-    columns = [
-        "model",
-        "seeds",
-        "folds",
-        "chosen epochs",
-        "untrained kept",
-        "rate",
-        "backbone rate",
-        "tokens",
-        "chunks",
-    ]
-    report.table(
-        columns, rows, "The epoch that validation chose in each training (0 is before training), and how."
-    )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from whyrank.reports.disentangled_opened_figures import attention_figure, axioms_figure, heads_figure
+from whyrank.reports.disentangled_paper import BEST
 from whyrank.reports.heatmaps import ONE_WAY
 from whyrank.reports.html import Cell, Figure, Figures
 from whyrank.reports.style import BAD, GOOD, INK, QUIET, SERIES, as_svg, bare, drawing
@@ -37,6 +38,8 @@ def _figures(told: Told) -> Iterator[tuple[str, Figure]]:
     if table:
         yield "means", _means(table)
     shown, opened = told.get("figures"), told.get("opened", {})
+    if shown and "lacking" in shown:
+        shown = None
     if shown and shown["word_graphs"]:
         yield "word-graphs", _word_graphs(shown)
     if shown and any(one["points"] for one in shown["t_sne"].values()):
@@ -47,7 +50,7 @@ def _figures(told: Told) -> Iterator[tuple[str, Figure]]:
 
 
 def _means(table: Told) -> Figure:
-    rows = table["rows"]
+    rows = [row for row in table["rows"] if row["name"] != BEST]
     data: list[list[Cell]] = [
         [row[key] for key in ("name", "measure", "mean", "low", "high", "queries")] for row in rows
     ]

@@ -12,6 +12,8 @@ from whyrank.reports.html import Cell, Report
 from whyrank.reports.numbers import with_ends
 
 Told = Mapping[str, Any]
+#: How differences over queries are tested here.
+RANDOMISED = "randomisation tests over queries' means, none on fewer than 6 queries"
 
 
 def t_sne_table(report: Report, told: Told) -> None:
@@ -49,18 +51,34 @@ def audits(report: Report, told: Told) -> None:
         for row in told["axioms"]
     ]  # fmt: skip
     columns = ["axiom", "BERT holds", "DGRe holds", "DGRe - BERT", "p", "p (Holm)", "pairs", "queries"]
-    report.table(columns, rows, "Shares of pairs with 95% intervals over queries; t-tests over queries' means.")
+    report.table(columns, rows, f"Shares of pairs with 95% intervals over queries; {RANDOMISED}.")
 
 
 def audit_verdict(axioms: Sequence[Told]) -> list[str]:
-    better = [row["axiom"] for row in axioms if is_significant(row) and row["difference"] > 0]
-    worse = [row["axiom"] for row in axioms if is_significant(row) and row["difference"] < 0]
-    level = f"at {SIGNIFICANT} (Holm over {len(axioms)} axioms)"
-    return [
-        f"DGRe obeys more often than BERT, significantly {level}: {', '.join(better) or 'no axiom'}; less often: "
-        f"{', '.join(worse) or 'no axiom'}; no significant difference in the other "
-        f"{len(axioms) - len(better + worse)}."
-    ]
+    """Which axioms differ significantly, each with its number of queries; which are tested on too few."""
+    tested = [row for row in axioms if row["p"] is not None]
+    better = [_on_queries(row) for row in tested if is_significant(row) and row["difference"] > 0]
+    worse = [_on_queries(row) for row in tested if is_significant(row) and row["difference"] < 0]
+    level = f"at {SIGNIFICANT} (Holm over {len(tested)} axioms)"
+    open_ones = [row["queries"] for row in tested if not is_significant(row)]
+    sizes = f" ({min(open_ones)} to {max(open_ones)} queries each)" if open_ones else ""
+    found = (
+        []
+        if not tested
+        else [
+            f"DGRe obeys more often than BERT, significantly {level}: {', '.join(better) or 'no axiom'}; less "
+            f"often: {', '.join(worse) or 'no axiom'}; no significant difference in the other "
+            f"{len(open_ones)}{sizes}."
+        ]
+    )
+    few = [_on_queries(row) for row in axioms if row["p"] is None]
+    if few:
+        found.append(f"Not tested, on fewer than 6 queries: {', '.join(few)}.")
+    return found
+
+
+def _on_queries(row: Told) -> str:
+    return f"{row['axiom']} ({row['queries']} queries)"
 
 
 def heads(report: Report, told: Told) -> None:
@@ -111,17 +129,44 @@ def attention(report: Report, told: Told) -> None:
         "document words and back, without special tokens and punctuation, summed over heads; averaged over "
         f"{_seeds(told['seeds'])}."
     )
-    rows: list[list[Cell]] = [[_group(name), _value(one, ".4f")] for name, one in told["means"].items()]
+    report.paragraph(
+        "Vanilla BERT reads the [CLS] of the last layer only: what words attend to there changes no score of it, "
+        "and is not learned. Layers below the top are compared; the top layer is shown, not tested."
+    )
+    top = told["top"]
+    rows: list[list[Cell]] = [
+        [_group(name), _value(one, ".4f"), _value(top[name], ".4f") if name in top else "–"]
+        for name, one in told["means"].items()
+    ]
     sizes = f"{told['readings']} readings of {told['queries']} queries"
-    caption = f"Share of the mass that is spurious, all layers; {sizes}."
-    report.table(["attention", "share on spurious relations"], rows, caption)
-    _differences(report, told["differences"], "Holm over the three tests; t-tests over queries' means.")
-    graphs = told["graphs"]
-    if graphs["means"]:
-        masks: list[list[Cell]] = [[name, _value(one, ".4f")] for name, one in graphs["means"].items()]
-        caption = f"DGRe's own word graph, all refined layers, under each mask; {graphs['readings']} readings."
-        report.table(["masking", "share on spurious relations"], masks, caption)
-        _differences(report, graphs["differences"], "The graph of the same models under a mask against none.")
+    caption = f"Share of the mass that is on spurious relations; {sizes}."
+    report.table(["attention", "layers below the top", "top layer"], rows, caption)
+    _differences(report, told["differences"], f"Layers below the top; Holm over the three tests; {RANDOMISED}.")
+    _graphs(report, told["graphs"])
+
+
+def _graphs(report: Report, told: Told) -> None:
+    """DGRe's own word graph under its masks, all words, relevant candidates, content words; and what crosses."""
+    parts = {
+        **{f"on spurious relations, {view}": one for view, one in told["views"].items()},
+        "from the other side": told["crossing"],
+    }
+    known = {name: one for name, one in parts.items() if one["means"]}
+    if not known:
+        return
+    report.paragraph(
+        "DGRe's own word graph, all refined layers, of the same models under each mask. On spurious relations: of "
+        "what a word hears from the other side, the mean over words (rows of the graph). From the other side: the "
+        "part of all that words hear that comes from the other side's words; a mask moves mass there."
+    )
+    masks = list(next(iter(known.values()))["means"])
+    rows: list[list[Cell]] = [
+        [name, *(_value(one["means"][mask], ".4f") for mask in masks), one["readings"]]
+        for name, one in known.items()
+    ]
+    report.table(["share", *(f"masking: {mask}" for mask in masks), "readings"], rows, "Means with 95% intervals.")
+    for name, one in known.items():
+        _differences(report, one["differences"], f"Share {name}, under a mask against none; {RANDOMISED}.")
 
 
 def lacking(report: Report, told: Told) -> bool:

@@ -82,7 +82,7 @@ def attention_figure(told: Told) -> Figure:
     caption = (
         "The share of attention mass between query words and document words, all heads of a layer, that lies on "
         f"spurious relations; {told['readings']} readings of {told['queries']} test queries; bands are 95% "
-        "intervals. The axis does not begin at 0."
+        "intervals. BERT's score does not depend on the last layer's. The axis does not begin at 0."
     )
     return svg, caption, (["model", "layer", "share", "low", "high"], rows)
 

@@ -6,14 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from whyrank.reports.audit import p_text
-from whyrank.reports.disentangled_paper import KINDS, PAPER, SIGNIFICANT, TITLES, is_significant, papers_number
+from whyrank.reports.disentangled_paper import (
+    KINDS,
+    PAPER,
+    PAPERS_CUT,
+    SIGNIFICANT,
+    TITLES,
+    is_significant,
+    papers_number,
+)
 from whyrank.reports.html import Cell, Report
 from whyrank.reports.numbers import with_ends
 
 Told = Mapping[str, Any]
 #: What each table compares, and what all its trainings share.
 ABOUT = {
-    "table2": "All transformers start from the same backbone and read the same part of a document.",
+    "table2": "All transformers start from the same backbone. What each model reads of a document is told below.",
     "table3": "DGRe with the rank loss alone, no distance and no information; learned is a threshold of our own.",
     "table4": "DGRe with the adaptive mask, without information.",
     "table5": "DGRe with the adaptive mask and the triangle; InfoNCE and CLUB are bounds of our own choice.",
@@ -31,7 +39,10 @@ def effectiveness(report: Report, told: Told, part: str) -> None:
     table = told["tables"][part]
     report.paragraph(ABOUT[part])
     columns, rows = effectiveness_rows(part, table["rows"], told["measures"])
+    rows += [[one["name"], "lacking", *["–"] * (len(columns) - 2)] for one in table["lacking"]]
     report.table(columns, rows, CAPTION)
+    for one in table["lacking"]:
+        report.paragraph(f"{one['name']} is lacking: {told['lacking'][one['variant']]}.")
     for sentence in verdicts(part, table["differences"]):
         report.paragraph(sentence)
     report.table(*tests(table["differences"]), TESTS, folded=f"All {len(table['differences'])} tests")
@@ -100,6 +111,9 @@ def length_table(report: Report, told: Told) -> None:
         f"The test queries are parted at {table['cut']} words: {table['rule']}. The models are those of Table 2; "
         "the paper has 100 queries a group, parted 8:1:1 to train, choose and test."
     )
+    beside = table["cut"] == PAPERS_CUT
+    if not beside:
+        report.paragraph("The paper parts at 3 words: no number of the paper stands beside these.")
     measures, found = told["measures"], {(r["group"], r["name"], r["measure"]): r for r in table["rows"]}
     groups = list(dict.fromkeys(row["group"] for row in table["rows"]))
     rows: list[list[Cell]] = []
@@ -107,9 +121,10 @@ def length_table(report: Report, told: Told) -> None:
         for name in dict.fromkeys(row["name"] for row in table["rows"]):
             mine = [found[group, name, measure] for measure in measures]
             shown = [with_ends(row["mean"], row["low"], row["high"], ".4f") for row in mine]
-            rows.append([group, name, *shown, mine[0]["queries"], _papers("table6", theirs, name, measures)])
-    caption = f"{CAPTION} Its groups are at most 3 words and more than 3."
-    report.table(["queries of", "", *measures, "queries", papers_column("Robust04", measures)], rows, caption)
+            papers = [_papers("table6", theirs, name, measures)] * beside
+            rows.append([group, name, *shown, mine[0]["queries"], *papers])
+    columns = ["queries of", "", *measures, "queries", *[papers_column("Robust04", measures)] * beside]
+    report.table(columns, rows, CAPTION)
     for sentence in verdicts("table6", table["differences"]):
         report.paragraph(sentence)
     report.table(*tests(table["differences"]), TESTS, folded=f"All {len(table['differences'])} tests")
@@ -121,14 +136,16 @@ def collection_table(report: Report, told: Told) -> None:
     fixed = "a fixed test" if numbers["fixed_test"] else f"{len(told['folds'])} fold(s)"
     report.paragraph(
         f"{told['collection']}: {numbers['documents']} documents; {numbers['queries']} queries used, "
-        f"{numbers['test_queries']} of them tested on ({fixed}). Relevant is what is graded above 0."
+        f"{numbers['test_queries']} of them tested on ({fixed}). Relevant is what is graded above 0; "
+        "a candidate that nobody judged counts as 0. Best possible: the candidates in the order of their grades, "
+        "which no re-ranking exceeds; relevant documents that the candidates or the collection lack stay lost."
     )
     rows: list[list[Cell]] = [
         [
             row["what"],
-            f"{row['mean']:.1f}",
-            f"{row['median']:g}",
-            f"{row['spread']:.1f}",
+            f"{row['mean']:.{row['digits']}f}",
+            f"{row['median']:.{row['digits']}f}",
+            f"{row['spread']:.{row['digits']}f}",
             f"{row['n']} {row['of']}",
         ]
         for row in numbers["rows"]

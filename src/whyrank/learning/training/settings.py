@@ -10,7 +10,7 @@ from whyrank.learning.models.checks import at_least, share
 from whyrank.learning.optimisation import Descent
 
 #: Settings that count something, or set a rate.
-COUNTED = ("epochs", "batch", "accumulate", "negatives", "positive", "positives", "patience")
+COUNTED = ("epochs", "batch", "accumulate", "negatives", "positive", "positives", "patience", "validation_depth")
 RATES = ("rate", "backbone_rate", "critic_rate")
 
 
@@ -24,8 +24,9 @@ class TrainSettings:
     fall to 0. `decay` is the weight decay of matrices, `clip` the largest norm of a gradient.
 
     Documents graded `positive` or more are learned from, at most `positives` of a query an epoch, each with so
-    many (`negatives`) of a lower grade. `select` chooses the epoch on the validation queries; training ends after
-    `patience` epochs without a better one. `measures` are reported on the test queries.
+    many (`negatives`) of a lower grade. `select` chooses the epoch on the validation queries, by their first
+    `validation_depth` candidates or all of them; training ends after `patience` epochs without a better one.
+    `measures` are reported on the test queries.
     """
 
     epochs: int = 20
@@ -41,6 +42,7 @@ class TrainSettings:
     positive: int = 1
     positives: int | None = None
     patience: int | None = None
+    validation_depth: int | None = None
     select: str = "nDCG@20"
     measures: tuple[str, ...] = ("P@20", "nDCG@20")
 

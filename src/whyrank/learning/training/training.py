@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -127,7 +127,7 @@ class Training:
         plan, settings, processes = self.plan, self.plan.settings, self.processes
         pairs, split = plan.pairs(job.fold), plan.splits[job.fold - 1]
         steps = pairs.steps(settings.batch)
-        ranker, candidates = self._ranker(network), Candidates.of(plan.material, split.validation)
+        ranker, candidates = self._ranker(network), self._to_choose_by(split.validation)
         last: list[float] = []
 
         def tell(epoch: int, step: int, losses: dict[str, float], over: bool = False) -> None:
@@ -145,6 +145,12 @@ class Training:
         epochs = PairEpochs(learners, plan.material, pairs, settings, processes, job.seed, tell)
         with self._kept.stopping(job, "rate and backbone_rate"):
             return run_epochs(learners, checkpoints, epochs.train, validate, settings.epochs, settings.patience)
+
+    def _to_choose_by(self, qids: Iterable[str]) -> Candidates:
+        """The candidates that are scored before the first epoch and after each."""
+        material, depth = self.plan.material, self.plan.settings.validation_depth
+        first = {qid: rows[:depth] for qid, rows in material.candidates.items()}
+        return Candidates.of(replace(material, candidates=first), qids)
 
     def _tested(self, job: Job, network: Network, history: History) -> Fitted:
         candidates = Candidates.of(self.plan.material, self.plan.splits[job.fold - 1].test)

@@ -3,12 +3,16 @@
 Of each reading: the attention of the query's words to the document's and back, summed over heads, and the part of
 this mass that is on spurious relations. Were attention uniform, the part would be the share of relations that are
 spurious, which stands beside it. The same is asked of DGRe's own word graph under each mask.
+
+Vanilla BERT reads the [CLS] of the last layer only: what words attend to in that layer changes no score of it and
+is not learned. So the layers below the top are what is compared, and the top layer stands by itself, untested.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +28,7 @@ from whyrank.learning.models.graph_network import GraphNetwork
 from whyrank.learning.models.network import Ingredients, TransformerNetwork
 from whyrank.learning.training.plan import backbone_checkpoint
 from whyrank.rankers.ranker import Watch
-from whyrank.studies.disentangled.graph_mass import graph_shares, graphs_compared
+from whyrank.studies.disentangled.graph_mass import graph_shares, graphs_told
 from whyrank.studies.disentangled.kept_models import BEFORE, BERT, DGRE, KeptModels
 from whyrank.studies.disentangled.paired import difference, means, with_holm
 from whyrank.studies.disentangled.relations import UNRELATED, Reading, both_ways, near_threshold, read, share_of
@@ -40,8 +44,12 @@ def chosen_readings(
     draw = random.Random(f"{seed} readings")
     queues = [draw.sample(rows, len(rows)) for rows in run.values() if rows]
     rows = [queue[i] for i in range(max(map(len, queues), default=0)) for queue in queues if i < len(queue)]
-    found = (read(network, embeddings, row.qid, material.pair(row.qid, row.docno)) for row in rows[:count])
-    return [one for one in found if one is not None]
+    found = []
+    for row in rows[:count]:
+        one = read(network, embeddings, row.qid, material.pair(row.qid, row.docno))
+        if one is not None:
+            found.append(replace(one, relevant=material.grade(row.qid, row.docno) > 0))
+    return found
 
 
 def spurious_attention(
@@ -54,6 +62,8 @@ def spurious_attention(
     readings = chosen_readings(material, run, groups[BERT][0], embeddings, count, seed)
     if len({one.qid for one in readings}) < 2:
         raise UserError("readings of fewer than two queries", todo="nothing is unrelated: test on more queries")
+    if start.encoder.layers < 2:
+        raise UserError("the backbone has one layer", todo="BERT learns no attention of words in its top layer")
     threshold = near_threshold(readings)
     spurious = [one.spurious(threshold) for one in readings]
     encoders = {BEFORE: [start.encoder], **{t: [n.backbone.encoder for n in some] for t, some in groups.items()}}
@@ -63,25 +73,28 @@ def spurious_attention(
             title: _mean_of_seeds([_shares(encoder, reader, readings, spurious, advance) for encoder in some])
             for title, some in encoders.items()
         }
-    graphs = [graph_shares(one, readings, spurious) for one in groups[DGRE] if isinstance(one, GraphNetwork)]
+    graphs = [graph_shares(one, readings, threshold) for one in groups[DGRE] if isinstance(one, GraphNetwork)]
+    relevant = [one.relevant for one in readings]
     clusters = [one.qid for one in readings]
     return {
         "threshold": threshold, "unrelated": UNRELATED, "readings": len(readings), "queries": len(set(clusters)),
         "kinds": _kinds(readings, threshold), "seeds": {title: len(some) for title, some in encoders.items()},
         **summed_up(shares, [float(one.float().mean()) for one in spurious], clusters, seed),
-        "graphs": graphs_compared(graphs, clusters, seed),
+        "graphs": graphs_told(graphs, clusters, relevant, seed),
     }  # fmt: skip
 
 
 def summed_up(
     shares: Mapping[str, np.ndarray], uniform: Sequence[float], clusters: Sequence[str], seed: int = 0
 ) -> dict[str, Any]:
-    """From shares [readings, layers + 1], the last column of all layers: means and differences, Holm-corrected."""
+    """From shares [readings, layers + 1], the last column of all layers below the top: means and differences,
+    Holm-corrected; and the means of the top layer and of each."""
     whole = {UNIFORM: list(uniform), **{title: one[:, -1].tolist() for title, one in shares.items()}}
     layers = next(iter(shares.values())).shape[1] - 1
     pairs = [(BERT, BEFORE), (DGRE, BEFORE), (DGRE, BERT)]
     return {
         "means": means(whole, clusters, seed),
+        "top": means({title: one[:, layers - 1].tolist() for title, one in shares.items()}, clusters, seed),
         "layers": [
             {"layer": layer, **means({title: one[:, layer].tolist() for title, one in shares.items()}, clusters)}
             for layer in range(layers)
@@ -99,13 +112,13 @@ def _shares(
     spurious: Sequence[Tensor],
     advance: Any,
 ) -> np.ndarray:
-    """[readings, layers + 1] of one model."""
+    """[readings, layers + 1] of one model: each layer's share, then that of all below the top."""
     found = []
     for reading, mask in zip(readings, spurious, strict=True):
         with torch.no_grad():
             inputs = reader.read([reading.pair]).inputs
             layers = [both_ways(pattern[0], reading) for _, pattern in read_layers(encoder, inputs)]
-        found.append([*(share_of(one, mask) for one in layers), share_of(torch.stack(layers), mask)])
+        found.append([*(share_of(one, mask) for one in layers), share_of(torch.stack(layers[:-1]), mask)])
         advance(1)
     return np.array(found)
 

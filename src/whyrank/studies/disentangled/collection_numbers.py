@@ -2,49 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from statistics import fmean, median, pstdev
 from typing import Any
 
 from whyrank.learning.material import Material
+from whyrank.learning.measured import Candidates, Values
 from whyrank.learning.splits import Split
 from whyrank.learning.training.judgements import Judged
 from whyrank.text.words import words
 
 
-def collection_numbers(what: Judged, material: Material, splits: Sequence[Split], depth: int) -> dict[str, Any]:
-    """Counts, and means over documents or over the queries that are used, with their spread."""
+def collection_numbers(
+    what: Judged, material: Material, splits: Sequence[Split], depth: int, measures: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Counts, and means over documents or over the queries that are used, with their spread; and the measures that
+    the best possible order of the candidates would have."""
     used = list(dict.fromkeys(qid for split in splits for _, qids in split for qid in qids))
     tested = list(dict.fromkeys(qid for split in splits for qid in split.test))
-    counts = [len(words(text)) for _, text in what.collection.documents()]
+    counts = {docno: len(words(text)) for docno, text in what.collection.documents()}
     rows = [
-        _row("words a query", (len(words(material.queries[qid])) for qid in used), "queries"),
-        _row("words a document", counts, "documents"),
+        _row("words a query", (len(words(material.queries[qid])) for qid in used)),
+        _row("words a document", counts.values(), "documents"),
     ]
     for name, qids in (("all queries used", used), ("test queries", tested)):
         rows += [
-            _row(f"judged documents, {name}", (len(material.qrels[qid]) for qid in qids), "queries"),
-            _row(f"relevant documents, {name}", (_relevant(material, qid) for qid in qids), "queries"),
-            _row(f"relevant in the first {depth}, {name}", (_reached(material, qid) for qid in qids), "queries"),
+            _row(f"judged documents, {name}", (len(material.qrels[qid]) for qid in qids)),
+            _row(f"relevant documents, {name}", (_relevant(material, qid) for qid in qids)),
+            _row(f"relevant, but not in the collection, {name}", (_absent(material, qid, counts) for qid in qids)),
+            _row(f"judged in the first {depth}, {name}", (_judged(material, qid) for qid in qids)),
+            _row(f"relevant in the first {depth}, {name}", (_reached(material, qid) for qid in qids)),
         ]
+    for measure, values in best_possible(material, tested, measures).items():
+        rows.append({**_row(f"best possible {measure}, test queries", values.values()), "digits": 4})
     return {
         "documents": len(counts), "queries": len(used), "test_queries": len(tested),
         "fixed_test": what.test is not None, "rows": rows,
     }  # fmt: skip
 
 
-def _row(what: str, values: Iterable[float], of: str) -> dict[str, Any]:
+def best_possible(material: Material, qids: Sequence[str], measures: Sequence[str]) -> Values:
+    """The measures of the candidates in the order of their grades: no re-ranking has more."""
+    candidates = Candidates.of(material, qids)
+    return candidates.values([material.grade(row.qid, row.docno) for row in candidates.rows], measures)
+
+
+def _row(what: str, values: Iterable[float], of: str = "queries") -> dict[str, Any]:
     """The mean, median and standard deviation of some counts."""
     known = [float(value) for value in values]
     return {
         "what": what, "mean": fmean(known), "median": median(known), "spread": pstdev(known), "n": len(known),
-        "of": of,
+        "of": of, "digits": 1,
     }  # fmt: skip
 
 
 def _relevant(material: Material, qid: str) -> int:
     """All that are judged relevant, also those that the collection lacks."""
     return sum(grade > 0 for grade in material.qrels[qid].values())
+
+
+def _absent(material: Material, qid: str, there: Container[str]) -> int:
+    return sum(grade > 0 and docno not in there for docno, grade in material.qrels[qid].items())
+
+
+def _judged(material: Material, qid: str) -> int:
+    return sum(row.docno in material.qrels[qid] for row in material.candidates[qid])
 
 
 def _reached(material: Material, qid: str) -> int:

@@ -47,7 +47,8 @@ class QueryFigures:
             return word_graphs(_dgre(models, "dgre"), material.pair(qid, best.docno))
 
         def planes() -> Any:
-            return {title: self._embedded(models, variant, title, watch) for title, variant in rows_of("figures")}
+            shown = [(title, variant) for title, variant in rows_of("figures") if variant in models.folders]
+            return {title: self._embedded(models, variant, title, watch) for title, variant in shown}
 
         return {
             "qid": qid, "query": material.queries[qid], "part": part, "docno": best.docno,

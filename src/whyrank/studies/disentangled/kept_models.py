@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from whyrank.errors import UserError
 from whyrank.interventions.api import neural
 from whyrank.learning.models.network import TransformerNetwork
 from whyrank.learning.trained import Trained
@@ -26,12 +27,18 @@ class KeptModels:
 
     def names(self, title: str) -> list[str]:
         """Of a variant's models, one a seed."""
-        return [f"{title}, seed {seed}" for seed in self.folders[title]]
+        return [f"{title}, seed {seed}" for seed in self.of(title)]
+
+    def of(self, title: str) -> Mapping[int, Path]:
+        """A variant's folders by seed; refused where it could not be trained."""
+        if title not in self.folders:
+            raise UserError(f"there is no trained {title} to look into")
+        return self.folders[title]
 
     def opened(self, title: str) -> list[Trained]:
         """A variant's models, each named by its seed, reading one chunk."""
         found = []
-        for name, folder in zip(self.names(title), self.folders[title].values(), strict=True):
+        for name, folder in zip(self.names(title), self.of(title).values(), strict=True):
             ranker = neural(str(folder), self.max_length)
             assert isinstance(ranker, Trained)
             ranker.name = name
@@ -40,7 +47,7 @@ class KeptModels:
 
     def network(self, title: str, *, whole: bool = False) -> TransformerNetwork:
         """The network of a variant's first seed, reading one chunk or, as it was trained, the `whole`."""
-        folder = str(next(iter(self.folders[title].values())))
+        folder = str(next(iter(self.of(title).values())))
         ranker = load(folder) if whole else neural(folder, self.max_length)
         assert isinstance(ranker, Trained)
         return ranker.network.eval()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,24 +29,30 @@ class Opened:
     folder: Path
     seed: int = 0
 
-    def data(self, stages: Stages, watch: Watch) -> dict[str, Any]:
-        """Audits, head maps and attention, each kept as a stage."""
+    def data(self, stages: Stages, watch: Watch) -> Iterator[tuple[str, Any]]:
+        """Audits, head maps and attention by name, each kept as a stage."""
         material, collection, sizes = self.plan.material, self.plan.collection, self.sizes
+        names = {
+            "audits": f"audits-{sizes.audit}-seeds{sizes.seeds}",
+            "heads": f"heads-{sizes.pairs}-seeds{sizes.seeds}",
+            "attention": f"attention-{sizes.readings}-seeds{sizes.seeds}",
+        }  # fmt: skip
         run = {qid: rows for qid in self.plan.splits[0].test if (rows := material.candidates[qid])}
         shared: dict[str, Any] = {"watch": watch, "seed": self.seed}
         work: dict[str, Callable[[], Any]] = {
             "audits": lambda: audited(
-                self.models, collection, run, sizes.audit, shards=stages.shards("audits"), **shared
+                self.models, collection, run, sizes.audit, shards=stages.shards(names["audits"]), **shared
             ),
             "heads": lambda: head_maps(
                 self.models, self.backbone, collection, run, sizes.pairs,
-                folder=self.folder, shards=stages.shards("heads"), **shared,
+                folder=self.folder / f"{sizes.pairs}-pairs", shards=stages.shards(names["heads"]), **shared,
             ),
             "attention": lambda: spurious_attention(
                 self.models, self.backbone, material, run, sizes.readings, **shared
             ),
         }  # fmt: skip
-        return {name: _done_or_why(stages, name, make) for name, make in work.items()}
+        for name, make in work.items():
+            yield name, _done_or_why(stages, names[name], make)
 
 
 def _done_or_why(stages: Stages, name: str, make: Callable[[], Any]) -> Any:

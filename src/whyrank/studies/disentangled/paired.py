@@ -6,6 +6,7 @@ drawn together, and a test is over the queries' means.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
@@ -13,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from whyrank.evaluation.bootstrap import clustered_intervals
-from whyrank.evaluation.significance import holm, paired_t_test
+from whyrank.evaluation.significance import holm, randomisation_test
 from whyrank.learning.tables import plain
 
+#: Fewer queries have no p: with five, all of one sign, it could not be below 2 / 2^5 = 0.06.
+FEWEST_QUERIES = 6
 #: Name -> the values of the same things, in the same order.
 Groups = Mapping[str, Sequence[float]]
 
@@ -33,14 +36,16 @@ def means(groups: Groups, clusters: Sequence[str], seed: int = 0) -> dict[str, d
 def difference(
     one: Sequence[float], other: Sequence[float], clusters: Sequence[str], seed: int = 0
 ) -> dict[str, Any]:
-    """The mean of one - other with its interval, and p of Student's t over the queries' means; `p` may be NaN."""
+    """The mean of one - other with its interval, and p of Fisher's randomisation test over the queries' means,
+    exact where they are few; NaN where they are too few for any finding."""
     gaps = np.array([[a - b] for a, b in zip(one, other, strict=True)])
     (interval,) = clustered_intervals(gaps, clusters, seed=seed)
     by_query: dict[str, list[float]] = {}
     for gap, cluster in zip(gaps[:, 0].tolist(), clusters, strict=True):
         by_query.setdefault(cluster, []).append(gap)
     queries = [fmean(values) for values in by_query.values()]
-    p = paired_t_test(queries, [0.0] * len(queries)).p
+    few = len(queries) < FEWEST_QUERIES
+    p = math.nan if few else randomisation_test(queries, [0.0] * len(queries), seed=seed).p
     return {
         "difference": float(gaps.mean()),
         **interval._asdict(),

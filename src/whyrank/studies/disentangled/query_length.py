@@ -51,19 +51,23 @@ def _cut_at(lengths: Mapping[str, int], cut: int, rule: str) -> LengthGroups:
 
 
 def length_table(
-    queries: Mapping[str, str], found: Found, measures: Sequence[str], seed: int = 0
+    queries: Mapping[str, str], found: Found, measures: Sequence[str], seed: int = 0, first: str = "BM25"
 ) -> dict[str, Any] | None:
     """The rows and tests of both groups, Holm-corrected over both; None where there are no two groups."""
     groups = length_groups(queries)
     if groups is None:
         return None
+    known = [(label, variant) for label, variant in rows_of("table6", first=first) if variant in found]
+    labels = {label for label, _ in known}
     rows, values, pairs = [], {}, []
     for group, qids in groups.named().items():
         some = only(found, qids)
-        for label, variant in rows_of("table6"):
+        for label, variant in known:
             values[f"{label}, {group}"] = some[variant]
             rows += _rows(label, group, some[variant], measures, seed)
-        pairs += [(f"{a}, {group}", f"{b}, {group}") for a, b in comparisons("table6")]
+        pairs += [
+            (f"{a}, {group}", f"{b}, {group}") for a, b in comparisons("table6", first=first) if {a, b} <= labels
+        ]
     told = differences("table6", pairs, values, measures, seed)
     return {"cut": groups.cut, "rule": groups.rule, "rows": rows, "differences": told}
 

@@ -27,7 +27,8 @@ UNKNOWN = ("[UNK]", "<unk>")
 @dataclass(frozen=True, eq=False)
 class Reading:
     """One (query, document) as the models read it in one sequence: where their words' pieces stand, and for each
-    piece its word: the ids of all its pieces, and their mean embedding [d], normalised."""
+    piece its word: the ids of all its pieces, and their mean embedding [d], normalised; and whether the
+    document is judged relevant."""
 
     qid: str
     pair: Pair
@@ -35,6 +36,7 @@ class Reading:
     document: list[int]
     words: dict[int, tuple[int, ...]]
     vectors: Tensor
+    relevant: bool = False
 
     @property
     def same(self) -> Tensor:

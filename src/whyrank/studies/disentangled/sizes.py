@@ -8,12 +8,16 @@ from typing import Any
 
 from whyrank.studies.disentangled.variants import Variant
 
-#: Tokens that a query is taken to have, when passages are made to fit, and word pieces a word.
+#: Tokens that a query is taken to have, when passages are made to fit, and word pieces a word; what they are in a
+#: collection is measured (`what_is_read`) and said beside the tables.
 QUERY_TOKENS, PIECES_A_WORD = 20, 1.3
 #: The papers' passages: words of each, and the most that are read.
 PASSAGE, MOST_PASSAGES = 150, 16
-#: Models on word vectors: few parameters that start anew, which learn nothing at a transformer's rate.
+#: Models on word vectors: what starts anew is little, and learns nothing at a transformer's rate.
 WORD_MODELS = ("drmm", "conv-knrm")
+
+#: Sizes that change no training.
+OWN_SIZES = ("seeds", "other_seeds", "audit", "pairs", "readings")
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class Sizes:
     and DGRe, `other_seeds` of all others. `queries` takes only so many to learn from (or in all, in folds),
     `tests` so many of a fixed test. A document is read in `chunks` sequences of `max_length` tokens; `depth`
     candidates a query are ranked; at most `positives` relevant documents of a query are learned from in an epoch.
-    `word_rate` is the learning rate of DRMM and Conv-KNRM.
+    `word_rate` is the learning rate of what starts anew in DRMM and Conv-KNRM.
 
     `audit` documents an axiom, `pairs` whose heads are patched, `readings` whose attention is read.
     """
@@ -53,12 +57,17 @@ class Sizes:
             positives=2, audit=4, pairs=4, readings=24,
         )  # fmt: skip
 
+    def shared(self) -> dict[str, Any]:
+        """Those that decide every training: other seeds, and other sizes of what is done to trained models, go
+        into the same folder."""
+        return {name: value for name, value in vars(self).items() if name not in OWN_SIZES}
+
     def seeds_of(self, variant: Variant, seed: int) -> range:
         """The numbers that seed a variant's trainings."""
         return range(seed, seed + (self.seeds if variant.leading else self.other_seeds))
 
     def settings_of(self, variant: Variant) -> dict[str, Any]:
-        """What a training is told, but for what the user sets: all models read the same text."""
+        """What a training is told, but for what the user sets: all models read about as much of a document."""
         shared = {"epochs": self.epochs, "batch": self.batch, "positives": self.positives}
         if variant.model in WORD_MODELS:
             return {**shared, "rate": self.word_rate, "max_length": self.chunks * self.max_length}

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from whyrank.errors import UserError
 from whyrank.learning.material import Material
+from whyrank.learning.optimisation import NotFinite
 from whyrank.learning.training.plan import Plan
 from whyrank.learning.training.summary import first_stage_values
 from whyrank.rankers.ranker import Watch
 from whyrank.store.stages import Stages
-from whyrank.studies.disentangled.collection_numbers import collection_numbers
+from whyrank.studies.disentangled.collection_numbers import best_possible, collection_numbers
 from whyrank.studies.disentangled.figures import QueryFigures
 from whyrank.studies.disentangled.kept_models import KeptModels
 from whyrank.studies.disentangled.opened import Opened
@@ -21,15 +23,23 @@ from whyrank.studies.disentangled.tables import found_by, table
 from whyrank.studies.disentangled.trainings import Trainings, Watching
 from whyrank.studies.disentangled.variants import (
     ABLATIONS,
+    BEST,
+    BM25,
+    MODELS,
     VARIANTS,
     Variant,
     comparisons,
     rows_of,
     variants_of,
 )
+from whyrank.studies.disentangled.what_is_read import sampled_pairs, what_is_read
 
 #: Told before each training: its number, how many there are, and what it is; and whether it was done before.
 Announce = Callable[[int, int, Variant, bool], object]
+#: Told of a training that could not be finished, and why.
+Regret = Callable[[Variant, str], object]
+#: Variant -> what train.json says of it.
+Trained = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +55,7 @@ class DisentangledStudy:
     watching: Watching
     announce: Announce
     query: str | None = None
+    regret: Regret = lambda variant, why: None
 
     @cached_property
     def plan(self) -> Plan:
@@ -56,6 +67,11 @@ class DisentangledStudy:
         return self.plan.material
 
     @property
+    def tested(self) -> list[str]:
+        """The test queries of all folds."""
+        return [qid for split in self.plan.splits for qid in split.test]
+
+    @property
     def variants(self) -> list[Variant]:
         return variants_of(self.parts, self.models)
 
@@ -64,27 +80,51 @@ class DisentangledStudy:
         self.trainings.ground.check(self.variants)
         assert self.figures.qid in self.material.queries
 
-    def result(self) -> dict[str, Any]:
-        """Everything, for study.json."""
-        trained = self.train()
+    def results(self) -> Iterator[dict[str, Any]]:
+        """What study.json says after the tables, then after the figures and each way to open the models: what
+        fails later takes nothing away that is measured."""
+        trained, lacking = self.train()
         measures = list(self.plan.settings.measures)
         told: dict[str, Any] = {
             **self.about(), "trainings": [_told(VARIANTS[name], one) for name, one in trained.items()],
-            "measures": measures, "tables": self.tables(trained, measures),
+            "reading": self.stages.get("reading", self._reading) if trained else None,
+            "one_passage": "bert-maxp" in trained and self._reads_one_passage,
+            "lacking": lacking, "measures": measures, "tables": self.tables(trained, measures),
         }  # fmt: skip
         if "table1" in self.parts:
             told["collection_numbers"] = self.stages.get("collection", self._numbers)
+        yield told
         if "figures" in self.parts:
-            told["figures"] = self.figures.data(self.kept(trained), self.stages, self.watch)
+            told = {**told, "figures": self._figures(trained)}
+            yield told
         if "opened" in self.parts:
-            told["opened"] = self._opened(trained).data(self.stages, self.watch)
-        return told
+            for name, one in self._opened(trained).data(self.stages, self.watch):
+                told = {**told, "opened": {**told.get("opened", {}), name: one}}
+                yield told
+
+    def _reading(self) -> dict[str, Any]:
+        ground = self.trainings.ground
+        told = {name: ground.sizes.settings_of(VARIANTS[name]) for name in MODELS if name != BM25}
+        pieces = self.plan.backbone.pieces(ground.sizes.max_length)
+        return what_is_read(pieces, sampled_pairs(self.material, self.tested), told)
+
+    @property
+    def _reads_one_passage(self) -> bool:
+        """Whether BERT-MaxP has no passages to choose from."""
+        return self.trainings.ground.sizes.settings_of(VARIANTS["bert-maxp"])["chunks"] == 1
+
+    def _figures(self, trained: Trained) -> dict[str, Any]:
+        """The figures' data, or why there are none."""
+        try:
+            return self.figures.data(self.kept(trained), self.stages, self.watch)
+        except UserError as error:
+            return {"lacking": str(error)}
 
     @property
     def figures(self) -> QueryFigures:
         return QueryFigures(self.plan, self.query, self.trainings.ground.seed)
 
-    def _opened(self, trained: Mapping[str, Mapping[str, Any]]) -> Opened:
+    def _opened(self, trained: Trained) -> Opened:
         ground, folder = self.trainings.ground, self.trainings.folder.parent / "heads"
         return Opened(self.plan, ground.backbone, self.kept(trained), ground.sizes, folder, ground.seed)
 
@@ -99,31 +139,41 @@ class DisentangledStudy:
             "not_found": self.material.not_found,
         }  # fmt: skip
 
-    def train(self) -> dict[str, dict[str, Any]]:
-        """What train.json says of each variant."""
-        found, wanted = {}, self.variants
+    def train(self) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+        """What train.json says of each variant; and why those are lacking whose losses were no numbers."""
+        found, lacking, wanted = {}, {}, self.variants
         for number, variant in enumerate(wanted, start=1):
             self.announce(number, len(wanted), variant, self.trainings.is_done(variant))
-            found[variant.name] = self.trainings.train(variant, self.watching)
-        return found
+            try:
+                found[variant.name] = self.trainings.train(variant, self.watching)
+            except UserError as error:
+                if not isinstance(error.__cause__, NotFinite):
+                    raise
+                lacking[variant.name] = error.what
+                self.regret(variant, error.what)
+        return found, lacking
 
-    def tables(self, trained: Mapping[str, Mapping[str, Any]], measures: Sequence[str]) -> dict[str, Any]:
+    def tables(self, trained: Trained, measures: Sequence[str]) -> dict[str, Any]:
         found, seed = found_by(trained, first_stage_values(self.plan)), self.trainings.ground.seed
+        first = self.trainings.ground.first_name
+        found[BEST] = [best_possible(self.material, self.tested, measures)]
         told: dict[str, Any] = {}
         for part in ("table2", *ABLATIONS):
             if part in self.parts:
-                rows, pairs = rows_of(part, self.models), comparisons(part, self.models)
+                rows = [*rows_of(part, self.models, first), *[(BEST, BEST)] * (part == "table2")]
+                pairs = comparisons(part, self.models, first)
                 told[part] = table(part, rows, pairs, found, measures, seed)
         if "table6" in self.parts:
-            tested = {qid: self.material.queries[qid] for split in self.plan.splits for qid in split.test}
-            told["table6"] = length_table(tested, found, measures, seed)
+            tested = {qid: self.material.queries[qid] for qid in self.tested}
+            told["table6"] = length_table(tested, found, measures, seed, first)
         return told
 
     def _numbers(self) -> dict[str, Any]:
         ground = self.trainings.ground
-        return collection_numbers(ground.what, self.material, self.plan.splits, ground.sizes.depth)
+        measures = self.plan.settings.measures
+        return collection_numbers(ground.what, self.material, self.plan.splits, ground.sizes.depth, measures)
 
-    def kept(self, trained: Mapping[str, Mapping[str, Any]]) -> KeptModels:
+    def kept(self, trained: Trained) -> KeptModels:
         """The models of the first fold, by variant."""
         folders = {
             name: self.trainings.models(VARIANTS[name], told)

@@ -38,15 +38,21 @@ def table(
     seed: int = 0,
 ) -> dict[str, Any]:
     """A table's rows, each a mean over queries with its interval (the seeds of a query averaged first, drawn
-    together), and the paired t-tests of `pairs` of rows, Holm-corrected over the whole table."""
-    known = [(label, variant) for label, variant in rows]
+    together), and the paired t-tests of `pairs` of rows, Holm-corrected over the whole table. A row whose training
+    could not be finished is `lacking`."""
+    every = list(rows)
+    known = [(label, variant) for label, variant in every if variant in found]
     values = {label: found[variant] for label, variant in known}
     told = [
         {**table_row(label, measure, values[label], seed), "variant": variant, "seeds": len(values[label])}
         for label, variant in known
         for measure in measures
     ]
-    return {"rows": told, "differences": differences(name, pairs, values, measures, seed)}
+    tested = [(one, other) for one, other in pairs if one in values and other in values]
+    return {
+        "rows": told, "differences": differences(name, tested, values, measures, seed),
+        "lacking": [{"name": label, "variant": variant} for label, variant in every if variant not in found],
+    }  # fmt: skip
 
 
 def only(found: Found, qids: Iterable[str]) -> dict[str, list[Values]]:

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,15 @@ from whyrank.collections.collection import Collection
 from whyrank.collections.records import Run
 from whyrank.collections.trec import write_run
 from whyrank.errors import UserError, nearest
+from whyrank.learning.history import History
 from whyrank.learning.models.catalogue import model_class
 from whyrank.learning.settings_values import names_of
 from whyrank.learning.training.judgements import Judged
 from whyrank.learning.training.options import settled
 from whyrank.learning.training.plan import Job, Plan, backbone_checkpoint, plan_training
 from whyrank.learning.training.settings import TrainSettings
-from whyrank.learning.training.summary import run_of, trained
-from whyrank.learning.training.training import Training, Watch
+from whyrank.learning.training.summary import run_of, summarise, trained
+from whyrank.learning.training.training import Fitted, Training, Watch
 from whyrank.reports.manifest import MANIFEST, RunFolder
 from whyrank.reports.train import write_train
 from whyrank.store.packages import sha256
@@ -33,13 +34,16 @@ from whyrank.studies.disentangled.sizes import WORD_MODELS, Sizes
 from whyrank.studies.disentangled.variants import Variant
 
 RESULT = "train.json"
+#: A setting of the models that may be made the same for all.
+SHARED = ("rank_loss",)
 #: Shows a training that is about to run; gives what is told of its moments.
 Watching = Callable[[Training], AbstractContextManager[Watch]]
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What all trainings of a study share. `told` are the user's own settings of the training, which win."""
+    """What all trainings of a study share. `told` are the user's own settings of the training, which win;
+    `first_name` is what the first stage's row is called."""
 
     what: Judged
     first: Run
@@ -48,6 +52,7 @@ class Ground:
     sizes: Sizes
     seed: int = 0
     told: Mapping[str, str] = field(default_factory=dict)
+    first_name: str = "BM25"
 
     def plan(self, variant: Variant) -> Plan:
         """A variant's training, planned and checked; the folds are the same for all."""
@@ -92,24 +97,39 @@ class Trainings:
     inputs: Mapping[str, Any]
 
     def is_done(self, variant: Variant) -> bool:
-        return all((self.folder / variant.name / name).is_file() for name in (RESULT, MANIFEST))
+        known = self._known(variant) if (self.folder / variant.name / MANIFEST).is_file() else None
+        return known is not None and {*self.ground.sizes.seeds_of(variant, self.ground.seed)} <= {*known["seeds"]}
 
     def train(self, variant: Variant, watching: Watching) -> dict[str, Any]:
-        """What train.json says of a variant, trained now or before."""
+        """What train.json says of a variant, trained now or before: seeds that are new are added to the others."""
         plan, out = self.ground.plan(variant), self.folder / variant.name
         inputs = {
-            **self.inputs, "model": variant.model, "settings": plan.settings_json(), "seeds": list(plan.seeds),
+            **self.inputs, "model": variant.model, "settings": plan.settings_json(), "seed": self.ground.seed,
             "folds": len(plan.splits), "k": self.ground.sizes.depth, "queries": self.ground.sizes.queries,
         }  # fmt: skip
         folder = RunFolder.claim(out, "train", inputs)
-        if folder.manifest() and (out / RESULT).is_file():
-            return json.loads((out / RESULT).read_text(encoding="utf-8"))
-        keep = "all" if variant.kept else "none"
+        known = self._known(variant) if folder.manifest() else None
+        missing = tuple(seed for seed in plan.seeds if known is None or seed not in known["seeds"])
+        if missing:
+            known = self._trained(variant, replace(plan, seeds=missing), folder, known, watching)
+        assert known is not None
+        return of_seeds(known, plan.seeds)
+
+    def _known(self, variant: Variant) -> dict[str, Any] | None:
+        """What train.json says already."""
+        path = self.folder / variant.name / RESULT
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+    def _trained(
+        self, variant: Variant, plan: Plan, folder: RunFolder, known: dict[str, Any] | None, watching: Watching
+    ) -> dict[str, Any]:
+        """Trains the seeds of a plan, and writes them with those that are known."""
+        out, keep = folder.path, "all" if variant.kept else "none"
         training = FirstFoldKept(plan, out, out / f".training-{folder.key}", keep=keep)
         folder.begin()
         with watching(training) as watch:
             result, fitted = trained(training, watch)
-        result = {**result, "first_stage": self.ground.origin}
+        result = joined(known, {**result, "first_stage": self.ground.origin})
         for seed in plan.seeds:
             write_run(out / "runs" / f"seed{seed}.trec", run_of(fitted, seed, variant.name))
         manifest = folder.record(jobs=len(result["runs"]), pairs_an_epoch=result["pairs"])
@@ -124,6 +144,29 @@ class Trainings:
         return {seed: self.folder / variant.name / model for seed, model in found.items()}
 
 
+def joined(before: dict[str, Any] | None, now: dict[str, Any]) -> dict[str, Any]:
+    """Two train.json of other seeds as the one of all of them."""
+    if before is None:
+        return now
+    return of_seeds({**now, "runs": [*before["runs"], *now["runs"]]}, [*before["seeds"], *now["seeds"]])
+
+
+def of_seeds(told: dict[str, Any], seeds: Iterable[int]) -> dict[str, Any]:
+    """A train.json with these seeds alone, and the tables of these."""
+    chosen = sorted(seeds)
+    runs = sorted(
+        (run for run in told["runs"] if run["seed"] in chosen), key=lambda run: (run["fold"], run["seed"])
+    )
+    if chosen == told["seeds"] and runs == told["runs"]:
+        return told
+    fitted = [
+        Fitted(Job(run["fold"], run["seed"]), History.from_json(run["history"]), run["test"], {}) for run in runs
+    ]
+    measures = told["settings"]["training"]["measures"]
+    tables = summarise(told["model"], fitted, told["first_stage_values"], measures, chosen[0])
+    return {**told, "seeds": chosen, "runs": runs, **tables}
+
+
 def fewer_tests(what: Judged, most: int | None) -> Judged:
     """The same with the first so many of a fixed test's queries; the others are not learned from either."""
     if what.test is None or most is None or len(what.test) <= most:
@@ -135,10 +178,10 @@ def fewer_tests(what: Judged, most: int | None) -> Judged:
 
 
 def check_told(told: Mapping[str, str]) -> None:
-    """Raises unless these are settings of the training that have no flag of their own: those of the models are
-    what the tables compare."""
+    """Raises unless these are settings of the training that have no flag of their own, or one that all models
+    share: the others of the models are what the tables compare."""
     sizes = {"epochs", "batch", "positives"}
-    known = [name for name in names_of(TrainSettings) if name not in sizes]
+    known = [*(name for name in names_of(TrainSettings) if name not in sizes), *SHARED]
     for name in told:
         if name in sizes:
             raise UserError(f"--set {name} in a study", todo=f"give --{name}")

@@ -15,6 +15,8 @@ from whyrank.errors import UserError, nearest
 Row = tuple[str, str]
 #: The first stage, which needs no training.
 BM25 = "bm25"
+#: The candidates in the order of their grades, a row of Table 2 that nothing can exceed.
+BEST = "best possible"
 #: What a study has, in the order it is done and told.
 PARTS = ("table1", "table2", "table3", "table4", "table5", "table6", "layers", "figures", "opened")
 ABLATIONS = ("table3", "table4", "table5", "layers")
@@ -96,11 +98,11 @@ ROWS: dict[str, tuple[Row, ...]] = {
 }  # fmt: skip
 
 
-def rows_of(part: str, models: Sequence[str] = MODELS) -> tuple[Row, ...]:
-    """A part's rows; `models` are those of Table 2."""
+def rows_of(part: str, models: Sequence[str] = MODELS, first: str = "BM25") -> tuple[Row, ...]:
+    """A part's rows; `models` are those of Table 2, `first` is what the first stage is called."""
     if part == "table2":
-        return tuple(("BM25" if name == BM25 else VARIANTS[name].title, name) for name in models)
-    return ROWS.get(part, ())
+        return tuple((first if name == BM25 else VARIANTS[name].title, name) for name in models)
+    return tuple((first if name == BM25 else label, name) for label, name in ROWS.get(part, ()))
 
 
 def variants_of(parts: Iterable[str], models: Sequence[str] = MODELS) -> list[Variant]:
@@ -109,10 +111,10 @@ def variants_of(parts: Iterable[str], models: Sequence[str] = MODELS) -> list[Va
     return [VARIANTS[name] for name in names]
 
 
-def comparisons(part: str, models: Sequence[str] = MODELS) -> list[tuple[str, str]]:
+def comparisons(part: str, models: Sequence[str] = MODELS, first: str = "BM25") -> list[tuple[str, str]]:
     """Which rows of a table are compared: in Table 2 each with BERT, and DGRe with each; in an ablation each with
     the first; in Table 3 also adaptive with heuristic, which the paper's argument rests on."""
-    labels = [label for label, _ in rows_of(part, models)]
+    labels = [label for label, _ in rows_of(part, models, first)]
     if part in ("table2", "table6"):
         found = [(one, "BERT") for one in labels if "BERT" in labels and one != "BERT"]
         found += [("DGRe", one) for one in labels if "DGRe" in labels and one not in ("DGRe", "BERT")]
