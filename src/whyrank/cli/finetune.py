@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from whyrank.cli import options
-from whyrank.cli.console import command, console, say, suggest
+from whyrank.cli.console import command, say, suggest
 from whyrank.cli.rank import fingerprint_of, first_stage_of
-from whyrank.reports.numbers import with_ends
 
 if TYPE_CHECKING:
     from whyrank.learning.finetune import FineTuning, Moment, Watch
@@ -134,19 +133,9 @@ def _training_bar(steps: int, epochs: int) -> Iterator[Watch]:
 
 def show(told: dict[str, Any]) -> None:
     """The table, and what the differences come to, on stdout."""
-    from rich.table import Table
-
+    from whyrank.cli.means_table import print_means
     from whyrank.reports.finetune import verdict
 
-    measures = list(dict.fromkeys(row["measure"] for row in told["table"]))
-    found = {(row["name"], row["measure"]): row for row in told["table"]}
-    title = f"{len(told['split']['test'])} test queries; in brackets 95% intervals over queries"
-    table = Table("ranker", title=title, title_justify="left")
-    for measure in measures:
-        table.add_column(measure, justify="right")
-    for name in dict.fromkeys(row["name"] for row in told["table"]):
-        cells = [found[name, measure] for measure in measures]
-        table.add_row(name, *(with_ends(row["mean"], row["low"], row["high"], ".4f") for row in cells))
-    console().print(table)
+    print_means(told["table"], len(told["split"]["test"]))
     for sentence in verdict(told):
         print(sentence)

@@ -9,7 +9,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whyrank.cli.console import console, say
+from whyrank.cli.console import say
 
 if TYPE_CHECKING:
     from whyrank.learning.training.training import Training, TrainingMoment, Watch
@@ -67,24 +67,10 @@ def training_bar(training: Training) -> Iterator[Watch]:
 
 def show(result: dict[str, Any]) -> None:
     """The table, each fold and seed, and what the difference comes to, on stdout."""
-    from rich.table import Table
-
-    from whyrank.reports.numbers import with_ends
+    from whyrank.cli.means_table import print_means
     from whyrank.reports.train import verdict
 
-    measures = list(dict.fromkeys(row["measure"] for row in result["table"]))
-    queries = result["table"][0]["queries"]
-    table = Table(
-        "ranker", title=f"{queries} test queries; in brackets 95% intervals over queries", title_justify="left"
-    )
-    for measure in measures:
-        table.add_column(measure, justify="right")
-    rows = [(row["name"], row) for row in result["table"]]
-    rows += [(f"  fold {row['fold']}, seed {row['seed']}", row) for row in result["by_fold"]]
-    found = {(name, row["measure"]): row for name, row in rows}
-    for name in dict.fromkeys(name for name, _ in rows):
-        cells = [found[name, measure] for measure in measures]
-        table.add_row(name, *(with_ends(row["mean"], row["low"], row["high"], ".4f") for row in cells))
-    console().print(table)
+    folds = [{**row, "name": f"  fold {row['fold']}, seed {row['seed']}"} for row in result["by_fold"]]
+    print_means([*result["table"], *folds], result["table"][0]["queries"])
     for sentence in verdict(result):
         print(sentence)

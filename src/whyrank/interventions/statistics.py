@@ -110,8 +110,8 @@ def summarise_sites(
         found.append(
             SiteSummary(
                 site=str(site),
-                layer=_int(first["layer"]),
-                head=_int(first["head"]),
+                layer=int_or_none(first["layer"]),
+                head=int_or_none(first["head"]),
                 category=text_or_none(first["category"]) if rows["category"].nunique(dropna=False) == 1 else None,
                 n=len(rows),
                 queries=int(clusters(rows).nunique()),
@@ -309,7 +309,7 @@ def _ranks(a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
     return [rankdata(values[both]) for values in (a, b)]
 
 
-def _int(value: Any) -> int | None:
+def int_or_none(value: Any) -> int | None:
     import pandas as pd
 
     return None if pd.isna(value) else int(value)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.reports.audit import p_text
+from whyrank.reports.by_measure import by_measure, mean_text
 from whyrank.reports.finetune_figures import learning_curves, mean_bars
 from whyrank.reports.html import Cell, Report
 from whyrank.reports.numbers import with_ends
@@ -100,12 +101,11 @@ def _report(told: Told, curves: str, means: str) -> Report:
 
 
 def _table(told: Told) -> tuple[list[str], list[list[Cell]], str]:
-    measures = list(dict.fromkeys(row["measure"] for row in told["table"]))
-    found = {(row["name"], row["measure"]): row for row in told["table"]}
+    measures, named = by_measure(told["table"])
     rows: list[list[Cell]] = []
-    for name in dict.fromkeys(row["name"] for row in told["table"]):
-        cells = [_with(found[name, measure], "mean") for measure in measures]
-        seeds = [" ".join(f"{value:.4f}" for value in found[name, measure]["by_seed"]) for measure in measures]
+    for name, mine in named.items():
+        cells = [mean_text(row) for row in mine]
+        seeds = [" ".join(f"{value:.4f}" for value in row["by_seed"]) for row in mine]
         chosen = " ".join(str(run["chosen"]) for run in told["runs"] if run["condition"] == name)
         rows.append([name, PAPER.get(name), *cells, *(seeds if name in PAPER else ["–"] * len(seeds)), chosen])
     columns = ["ranker", "the paper's", *measures, *(f"{m} by seed" for m in measures), "chosen epochs"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.reports.audit import p_text
+from whyrank.reports.by_measure import by_measure, mean_text
 from whyrank.reports.html import Cell, Report
 from whyrank.reports.numbers import with_ends
 from whyrank.reports.train_figures import fold_means, loss_curves, loss_names, value_of
@@ -74,14 +75,12 @@ def _report(told: Told, curves: str, means: str) -> Report:
 
 
 def _table(told: Told) -> tuple[list[str], list[list[Cell]], str]:
-    measures = list(dict.fromkeys(row["measure"] for row in told["table"]))
-    found = {(row["name"], row["measure"]): row for row in told["table"]}
+    measures, named = by_measure(told["table"])
     rows: list[list[Cell]] = []
-    for name in dict.fromkeys(row["name"] for row in told["table"]):
-        mine = [found[name, measure] for measure in measures]
+    for name, mine in named.items():
         seeds = [" ".join(f"{value:.4f}" for value in row["by_seed"]) for row in mine]
         shown = seeds if name == told["model"] else ["–"] * len(seeds)
-        rows.append([name, *(with_ends(row["mean"], row["low"], row["high"], ".4f") for row in mine), *shown])
+        rows.append([name, *map(mean_text, mine), *shown])
     columns = ["ranker", *measures, *(f"{measure} by seed" for measure in measures)]
     caption = "Means over the test queries of all folds, the seeds of a query averaged first; 95% intervals."
     return columns, rows, caption
@@ -93,7 +92,7 @@ def _by_fold(told: Told) -> tuple[list[str], list[list[Cell]], str]:
     rows: list[list[Cell]] = []
     for run in told["runs"]:
         mine = [found[run["fold"], run["seed"], measure] for measure in measures]
-        cells = [with_ends(row["mean"], row["low"], row["high"], ".4f") for row in mine]
+        cells = list(map(mean_text, mine))
         validation = run["history"][run["chosen"]]["validation"]
         rows.append([run["fold"], run["seed"], mine[0]["queries"], *cells, run["chosen"], f"{validation:.4f}"])
     columns = ["fold", "seed", "queries", *measures, "chosen epoch", "validation"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from whyrank.evaluation.bootstrap import DRAWS, cluster_sums, cluster_weights, clustered_intervals, middle
 from whyrank.evaluation.significance import holm, paired_t_test
-from whyrank.interventions.statistics import clusters, finite, interval_json, text_or_none
+from whyrank.interventions.statistics import clusters, finite, int_or_none, interval_json, text_or_none
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,10 +29,11 @@ def paired_difference(one: pd.DataFrame, other: pd.DataFrame) -> list[dict[str, 
         (interval,) = clustered_intervals(values[:, None], rows["qid"].tolist())
         by_query = rows.groupby("qid")["difference"].mean().tolist()
         chances.append(paired_t_test(by_query, [0.0] * len(by_query)).p)
+        first = rows.iloc[0]
         found.append(
             {
-                "site": str(site), "layer": _number(rows["layer"].iloc[0]), "head": _number(rows["head"].iloc[0]),
-                "category": text_or_none(rows["category"].iloc[0]), "one": float(rows["effect"].mean()),
+                "site": str(site), "layer": int_or_none(first["layer"]), "head": int_or_none(first["head"]),
+                "category": text_or_none(first["category"]), "one": float(rows["effect"].mean()),
                 "other": float(rows["effect_other"].mean()), "difference": float(values.mean()),
                 **interval_json(interval), "n": len(values), "queries": len(by_query),
             }
@@ -108,12 +109,6 @@ def _difference(
     one, other = found.values()
     found["difference"] = (one[0] - other[0], one[1] - other[1])
     return found
-
-
-def _number(value: Any) -> int | None:
-    import pandas as pd
-
-    return None if pd.isna(value) else int(value)
 
 
 def _told(points: np.ndarray, drawn: np.ndarray, i: int) -> dict[str, Any]:
