@@ -280,8 +280,27 @@ def test_a_stop_from_the_keyboard_is_told(folder, tmp_path):
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 130, told
     assert "stopped" in told
+
+
+@pytest.mark.parametrize("importing", [True, False])
+def test_a_stop_while_a_module_loads_ends_there(tmp_path, importing):
+    """torch's C++ aborts, and numpy swallows, a KeyboardInterrupt that arrives during its import."""
+    swallows = "import os, signal\ntry:\n    os.kill(os.getpid(), signal.SIGINT)\n    print('deaf')\n"
+    swallows += "except KeyboardInterrupt:\n    print('heard')\n"
+    (tmp_path / "swallows.py").write_text(swallows)
+    script = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    script += "from whyrank.cli.stop import stop_cleanly; stop_cleanly()\n"
+    script += "import swallows" if importing else swallows
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    if importing:
+        assert (done.returncode, done.stdout) == (130, "")
+        assert done.stderr == "whyrank: stopped; the same command again goes on where it can\n"
+    else:
+        assert (done.returncode, done.stdout.strip()) == (0, "heard")
 
 
 def test_other_inputs_do_not_overwrite_a_run_folder(folder, tmp_path):

@@ -23,6 +23,7 @@ from whyrank.cli.pairs import pairs
 from whyrank.cli.patch import patch
 from whyrank.cli.rank import rank
 from whyrank.cli.semantic_bm import semantic_bm
+from whyrank.cli.stop import MESSAGE, STOPPED, stop_cleanly
 from whyrank.cli.study import app as study
 from whyrank.cli.suppress import suppress
 from whyrank.cli.train import train
@@ -52,8 +53,6 @@ app.command("finetune")(finetune)
 app.command("train")(train)
 app.add_typer(study, name="study")
 
-#: The exit code of a command stopped from the keyboard.
-STOPPED = 130
 #: What typer raises for a wrong call; its own copy of click keeps the name private.
 UsageError: Any = typer.BadParameter.__bases__[0]
 
@@ -77,6 +76,7 @@ def main() -> None:
     """Exit 0: done; 2: the user's mistake, in one line; 1: our bug; 130: stopped from the keyboard."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     show_log()
+    stop_cleanly()
     try:
         code = app(prog_name="whyrank", standalone_mode=False) or 0
         if code == STOPPED:
@@ -89,7 +89,7 @@ def main() -> None:
         _explain_usage(error)
         sys.exit(2)
     except (KeyboardInterrupt, typer.Abort):
-        complain("stopped; the same command again goes on where it can")
+        complain(MESSAGE)
         sys.exit(STOPPED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
