@@ -184,8 +184,11 @@ def test_a_document_of_several_chunks_is_scored_and_not_opened(tmp_path):
     with pytest.raises(UserError, match=r"more than one chunk cannot be opened.*--max-length 24"):
         ranker.trace([("cat", LONG)])
     long = MinimalPair("1", "cat", f"{LONG} a", f"{LONG} cat", term="cat")
-    with pytest.raises(UserError, match="more than one chunk"):
+    with pytest.raises(UserError, match=r"more than one chunk.*--max-length 24.*--skip"):
         patch(ranker, [long])
+    short = MinimalPair("2", "cat", "the dog a", "the dog cat", term="cat")
+    effects = patch(ranker, [long, short], skip=True)
+    assert set(effects.frame["pair"]) == {"2"} and list(effects.dropped.values()) == [1]
     shorter = load(str(folder), max_length=24)
     assert shorter.network.chunker.most == 1
     assert len(patch(shorter, [long])) == 12

@@ -32,6 +32,8 @@ VARIANTS = [
     ("bert-maxp", {"passage": 6, "stride": 3}),
     ("parade", {"passage": 6, "overlap": 2, "chunks": 4}),
     ("bert-maxp", {"passage": 13, "stride": 13, "chunks": 1}),
+    ("drmm", {"max_length": 30}),
+    ("conv-knrm", {"max_length": 30}),
 ]
 FEW = Choices(n=4, top=4)
 
@@ -46,7 +48,7 @@ def saved(folder, name, **settings):
 @pytest.mark.parametrize(("name", "settings"), VARIANTS, ids=str)
 def test_a_saved_model_is_audited_on_what_it_reads(tmp_path, name, settings):
     ranker = load(saved(tmp_path, name, **settings))
-    found = audit(ranker, LONG, "TFC1,TFC2", choices=FEW)
+    found = audit(ranker, LONG, "TFC1,TFC2,LNC2", choices=FEW)
     assert len(found.rows) >= 4
     texts = [(pair.query, text) for pair in found.pairs.values() for text in (pair.baseline, pair.perturbed)]
     assert ranker.scores(texts).cut == 0

@@ -18,7 +18,7 @@ from whyrank.axioms.terms import TERM_POLICIES, document_term, random_term
 from whyrank.collections.records import Retrieved
 from whyrank.errors import UserError
 from whyrank.rankers.neural import NeuralRanker
-from whyrank.rankers.ranker import Progress, Ranker
+from whyrank.rankers.ranker import CutsDocuments, Progress, Ranker
 from whyrank.text.alignment import CannotAlign, Slotted
 from whyrank.text.words import words
 
@@ -76,6 +76,7 @@ class PairMaker:
     ) -> None:
         self.pool, self.rankers, self.choices = pool, list(rankers), choices or Choices()
         self.neural = [ranker for ranker in rankers if isinstance(ranker, NeuralRanker)]
+        self.cutting = [ranker for ranker in rankers if isinstance(ranker, CutsDocuments)]
         has_mask = any(own_filler("", ranker) not in PLAIN for ranker in self.neural)
         self.fillers = Fillers(self.choices.filler, pool.frequencies, has_mask)
         self.embeddings = InputEmbeddings(self.neural[0]) if self.neural else None
@@ -157,11 +158,12 @@ class PairMaker:
 
     def _pair(self, axiom: Axiom, material: Material, draft: Draft) -> MinimalPair:
         """Cut for every ranker in turn, so that one text serves them all; fillers as for the first."""
-        plain, shown = draft.slotted, draft.slotted
-        for ranker in self.neural:
+        plain = draft.slotted
+        for ranker in self.cutting:
             cut = fitted(material.query, plain, material.filler, axiom.aligned, ranker)
             check_slots(axiom.name, axiom.variant, plain, cut)
             plain = _unpadded(cut, plain)
+        shown = plain
         if self.neural:
             shown = fitted(material.query, plain, material.filler, axiom.aligned, self.neural[0])
         if shown.text("baseline") == shown.text("perturbed"):
@@ -190,10 +192,14 @@ class PairMaker:
 
     def _shorten(self, query: str, text: str, share: float, reserve: str = "") -> str:
         """The first words of a text, as many as fill a share of what each ranker has room for beside `reserve`."""
-        for ranker in self.neural:
+        for ranker in self.cutting:
             around = len(ranker.document_tokens(query, reserve))
-            room = int((ranker.document_length - around) * share) - 2
-            text = next(ranker.pieces.windows(text, max(1, room)))
+            room = max(1, int((ranker.document_length - around) * share) - 2)
+            if isinstance(ranker, NeuralRanker):
+                text = next(ranker.pieces.windows(text, room))
+            else:
+                ends = [span[1] for span in ranker.document_tokens(query, text).spans[:room] if span]
+                text = text[: ends[-1]] if ends else text
         return text
 
 

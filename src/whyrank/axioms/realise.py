@@ -8,7 +8,7 @@ from typing import NamedTuple
 from whyrank.axioms.fillers import MASK, plain_filler
 from whyrank.axioms.pair import SIDES, MinimalPair
 from whyrank.rankers.neural import NeuralRanker
-from whyrank.rankers.ranker import Pair, Ranker
+from whyrank.rankers.ranker import CutsDocuments, Pair, Ranker
 from whyrank.text.alignment import CannotAlign, Slotted, align, fit
 from whyrank.text.categories import categorise
 
@@ -41,11 +41,13 @@ def realise_for_patching(pair: MinimalPair, ranker: NeuralRanker, side: str = "d
     slotted = slotted_for(pair, ranker, side)
     texts = [slotted.text(one) for one in SIDES]
     inputs = [(text, pair.query) if side == "query" else (pair.query, text) for text in texts]
+    if reason := ranker.why_not_opened(inputs):
+        raise CannotAlign(reason)
     return ForPatching(Realised(*inputs), _categories(pair, slotted, ranker, side))
 
 
 def slotted_for(pair: MinimalPair, ranker: Ranker, side: str = "document") -> Slotted:
-    """The pair with its fillers and its cut for this ranker. BM25 counts words, which are aligned as they are."""
+    """The pair with its fillers and its cut for this ranker. Rankers that count words need no alignment."""
     whole = pair.slotted
     cut = fitted(pair.query, whole, pair.filler, pair.aligned, ranker, side)
     check_slots(pair.axiom, pair.variant, whole, cut)
@@ -60,7 +62,9 @@ def fitted(
         filler = own_filler(query, ranker)
         slotted = exchange_fillers(slotted, MASK, filler)
     if not isinstance(ranker, NeuralRanker):
-        return slotted
+        if not isinstance(ranker, CutsDocuments):
+            return slotted
+        return fit(slotted, partial(ranker.document_tokens, query), ranker.document_length)
     tokenize = partial(ranker.opened_tokens, query, side=side)
     if aligned:
         return align(slotted, filler, tokenize, ranker.opened_length(side))

@@ -16,6 +16,7 @@ from whyrank.encoders.inputs import Inputs
 from whyrank.errors import UserError
 from whyrank.learning.models.chunks import Chunks
 from whyrank.learning.models.network import Network, TransformerNetwork
+from whyrank.learning.models.words import WordNetwork
 from whyrank.learning.opened_chunks import OpenedChunks
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.neural import NOT_CONTENT, TOKENS_A_BATCH, NeuralRanker
@@ -81,14 +82,21 @@ class Trained(NeuralRanker):
     def opened_inputs(self, pairs: Sequence[Pair], side: str = "document") -> Inputs:
         """One sequence a pair. A document of which not all is read can be opened where one chunk was asked for."""
         chunks = self.network.read(pairs)
+        if reason := self._why_not_opened(chunks):
+            todo = f"give --max-length {self.max_length}, which cuts documents there, or shorter pairs"
+            raise UserError(f"{self.name}: {reason}", todo=todo)
+        return OpenedChunks.of_chunks(chunks)
+
+    def why_not_opened(self, pairs: Sequence[Pair]) -> str | None:
+        reason = self._why_not_opened(self.network.read(pairs))
+        return reason and f"{reason}; --max-length {self.max_length} cuts documents there"
+
+    def _why_not_opened(self, chunks: Chunks) -> str | None:
         several = len(chunks) > chunks.examples
         if several or (chunks.cut and self.network.chunker.most > 1):
             why = "of more than one chunk" if several else "that is cut"
-            raise UserError(
-                f"a document {why} cannot be opened in {self.name}, which reads documents in chunks",
-                todo=f"give --max-length {self.max_length}, which cuts documents there, or shorter pairs",
-            )
-        return OpenedChunks.of_chunks(chunks)
+            return f"a document {why} cannot be opened in a model that reads documents in chunks"
+        return None
 
     def score_states(
         self, states: Tensor, inputs: Inputs, pairs: Sequence[Pair], side: str = "document"
@@ -104,12 +112,22 @@ class TrainedOnWords(Ranker):
 
     kind = KIND
 
-    def __init__(self, checkpoint: Checkpoint, network: Network) -> None:
+    def __init__(self, checkpoint: Checkpoint, network: WordNetwork) -> None:
         self.name, self.source, self.checkpoint = checkpoint.name, checkpoint.source, checkpoint
         self.network = network
 
     def scores(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Scores:
         return network_scores(self.network, self.network, pairs, progress)
+
+    @property
+    def document_length(self) -> int:
+        return int(self.network.settings.max_length)
+
+    def document_tokens(self, query: str, text: str) -> Tokens:
+        """The document's units; the query, which is read apart, takes no room."""
+        spans = self.network.lexicon.spans(text)
+        count = len(spans)
+        return Tokens([0] * count, [0] * count, ["document"] * count, list(spans), [None] * count)
 
     def fingerprint(self) -> str:
         config = {key: value for key, value in self.checkpoint.config.items() if key not in NOT_CONTENT}
@@ -131,6 +149,7 @@ def as_ranker(network: Network, checkpoint: Checkpoint) -> Trained | TrainedOnWo
     """The network as a ranker, which scores with its weights as they are at the time."""
     if isinstance(network, TransformerNetwork):
         return Trained(checkpoint, network)
+    assert isinstance(network, WordNetwork)
     return TrainedOnWords(checkpoint, network)
 
 

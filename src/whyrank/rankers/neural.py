@@ -103,6 +103,10 @@ class NeuralRanker(Ranker):
                 todo="leave --side out: its one pass is opened",
             )
 
+    def why_not_opened(self, pairs: Sequence[Pair]) -> str | None:
+        """Why the pass over one of these pairs cannot be opened though it can be scored; None where all can."""
+        return None
+
     @abstractmethod
     def opened_inputs(self, pairs: Sequence[Pair], side: str = "document") -> Inputs:
         """The sequences whose pass is opened, as one batch."""

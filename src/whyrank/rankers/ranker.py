@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from whyrank.errors import UserError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from whyrank.text.tokens import Tokens
 
 Pair = tuple[str, str]
 #: Told how many pairs more are done.
@@ -122,6 +124,18 @@ class Ranker(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.source})"
+
+
+@runtime_checkable
+class CutsDocuments(Protocol):
+    """A ranker that reads no more than so many tokens of a document."""
+
+    @property
+    def document_length(self) -> int: ...
+
+    def document_tokens(self, query: str, text: str) -> Tokens:
+        """The whole document's tokens, as they are counted."""
+        ...
 
 
 def check_pairs(pairs: Sequence[Pair]) -> None:

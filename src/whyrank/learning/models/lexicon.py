@@ -15,6 +15,7 @@ from torch.nn import functional
 from whyrank.collections.collection import Collection
 from whyrank.learning.remembered import Remembered
 from whyrank.rankers.ranker import Pair
+from whyrank.text.tokens import Span
 
 #: Stands after the last unit of a text.
 PADDING = -1
@@ -73,6 +74,10 @@ class Lexicon(nn.Module, ABC):
     @abstractmethod
     def units(self, text: str) -> Sequence[int | str]:
         """A text's units: the number of each, or how it is spelled where it has none."""
+
+    @abstractmethod
+    def spans(self, text: str) -> Sequence[Span]:
+        """The characters of each unit of a text."""
 
     @abstractmethod
     def frequencies(self, collection: Collection) -> tuple[Tensor, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 from torch import Tensor
 
 from whyrank.collections.collection import Collection
@@ -13,6 +13,7 @@ from whyrank.collections.idf import document_frequencies
 from whyrank.learning.models.backbone import Backbone
 from whyrank.learning.models.lexicon import Lexicon, document_texts
 from whyrank.learning.models.network import Ingredients
+from whyrank.text.tokens import Span
 
 
 class PieceLexicon(Lexicon):
@@ -30,8 +31,14 @@ class PieceLexicon(Lexicon):
         return cls(tokenizer, vectors.clone(), learned)
 
     def units(self, text: str) -> Sequence[int | str]:
+        return self._encoded(text).ids
+
+    def spans(self, text: str) -> Sequence[Span]:
+        return self._encoded(text).offsets
+
+    def _encoded(self, text: str) -> Encoding:
         self.tokenizer.no_truncation()
-        return self.tokenizer.encode(text, add_special_tokens=False).ids
+        return self.tokenizer.encode(text, add_special_tokens=False)
 
     def frequencies(self, collection: Collection) -> tuple[Tensor, int]:
         """An embedding matrix may have more rows than its tokenizer has tokens, or fewer."""

@@ -15,7 +15,8 @@ from whyrank.collections.collection import Collection
 from whyrank.learning.models.lexicon import Lexicon, document_texts
 from whyrank.learning.models.network import Ingredients
 from whyrank.learning.models.word_vectors import read_vectors, stranger
-from whyrank.text.words import words
+from whyrank.text.tokens import Span
+from whyrank.text.words import word_spans, words
 
 
 class KnownWords(NamedTuple):
@@ -50,6 +51,9 @@ class WordLexicon(Lexicon):
 
     def units(self, text: str) -> Sequence[int | str]:
         return [self.rows.get(word, word) for word in words(text)]
+
+    def spans(self, text: str) -> Sequence[Span]:
+        return [(word.start, word.end) for word in word_spans(text)]
 
     def frequencies(self, collection: Collection) -> tuple[Tensor, int]:
         counts: Counter[int] = Counter()
