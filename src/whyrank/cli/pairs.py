@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,7 +39,7 @@ def pairs(
     from whyrank.axioms.pair import write_pairs
     from whyrank.collections.catalogue import open_collection
     from whyrank.rankers.load import load
-    from whyrank.store.atomic import check_writable, write_text
+    from whyrank.store.atomic import check_writable, write_json
 
     check_writable(out.parent)
     if out.is_dir():
@@ -55,7 +54,7 @@ def pairs(
         made = make_pairs(chosen, opened, rankers, choices, origin, progress=advance)
     write_pairs(out, made.pairs)
     drops = out.with_name(f"{out.name.removesuffix('.jsonl')}.dropped.json")
-    write_text(drops, json.dumps({"pairs": len(made.pairs), "dropped": made.drop_counts()}, indent=2) + "\n")
+    write_json(drops, {"pairs": len(made.pairs), "dropped": made.drop_counts()})
     say(f"wrote {len(made.pairs)} pairs to {out}, and what was dropped and why to {drops}")
     name = (ranker or ["bi-minilm-l6"])[0]
     suggest(f"whyrank audit --ranker {name} --collection {collection} --pairs {out} -o runs/audit")

@@ -7,7 +7,6 @@ The files of the original are copied but for its weights; the weights are saved 
 from __future__ import annotations
 
 import errno
-import json
 import re
 import shutil
 from pathlib import Path
@@ -21,7 +20,7 @@ from whyrank.rankers.checkpoint import read_json, read_weights
 from whyrank.rankers.late_interaction import LateInteraction
 from whyrank.rankers.mirrors import OWN_FILE
 from whyrank.rankers.neural import NeuralRanker
-from whyrank.store.atomic import check_writable, make_once
+from whyrank.store.atomic import check_writable, make_once, write_json
 
 EDITS_FILE = "edits.json"
 WEIGHTS = "model.safetensors"
@@ -76,9 +75,9 @@ def _write(
         "source": f"{origin} {ranker.name} ({ranker.source.place})",
         "precision": ranker.source.precision,
     }
-    _write_json(folder / OWN_FILE, about)
+    write_json(folder / OWN_FILE, about)
     earlier = read_json(source / EDITS_FILE) if (source / EDITS_FILE).exists() else None
-    _write_json(folder / EDITS_FILE, {**done, "earlier": earlier})
+    write_json(folder / EDITS_FILE, {**done, "earlier": earlier})
 
 
 def _tell_length(ranker: NeuralRanker, path: Path) -> None:
@@ -86,7 +85,7 @@ def _tell_length(ranker: NeuralRanker, path: Path) -> None:
     if path.exists():
         told = read_json(path)
         if told.get("model_max_length", ranker.max_length) > ranker.max_length:
-            _write_json(path, {**told, "model_max_length": ranker.max_length})
+            write_json(path, {**told, "model_max_length": ranker.max_length})
 
 
 def _copy_files(source: Path, folder: Path) -> None:
@@ -121,7 +120,3 @@ def _add_projection(ranker: LateInteraction, model: HuggingFaceModule, folder: P
     weights = {f"{prefix}{name}": weight for name, weight in load_file(folder / WEIGHTS).items()}
     projection = original["linear.weight"].float().contiguous()
     save_file({**weights, "linear.weight": projection}, folder / WEIGHTS, metadata={"format": "pt"})
-
-
-def _write_json(path: Path, value: dict[str, Any]) -> None:
-    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")

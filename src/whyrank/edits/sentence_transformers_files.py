@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from whyrank.rankers.bi_encoder import BiEncoder
 from whyrank.rankers.checkpoint import read_json
 from whyrank.rankers.kinds import detect
+from whyrank.store.atomic import write_json
 
 MODULES = "modules.json"
 PROMPTS = "config_sentence_transformers.json"
@@ -43,7 +43,7 @@ def _write_modules(ranker: BiEncoder, folder: Path) -> None:
         }
         for i, name in enumerate(names)
     ]
-    _write_json(folder / MODULES, modules)
+    write_json(folder / MODULES, modules)
     for module in modules[1:]:
         (folder / str(module["path"])).mkdir(exist_ok=True)
     pooling = {
@@ -53,13 +53,9 @@ def _write_modules(ranker: BiEncoder, folder: Path) -> None:
         "pooling_mode_max_tokens": False,
         "pooling_mode_mean_sqrt_len_tokens": False,
     }
-    _write_json(folder / "1_Pooling" / "config.json", pooling)
-    _write_json(folder / LENGTH, {"max_seq_length": ranker.max_length, "do_lower_case": False})
+    write_json(folder / "1_Pooling" / "config.json", pooling)
+    write_json(folder / LENGTH, {"max_seq_length": ranker.max_length, "do_lower_case": False})
     known = read_json(folder / PROMPTS) if (folder / PROMPTS).exists() else {}
     prompts = {**(known.get("prompts") or {}), **ranker.prefixes}
     similarity = "cosine" if ranker.normalise else "dot"
-    _write_json(folder / PROMPTS, {**known, "prompts": prompts, "similarity_fn_name": similarity})
-
-
-def _write_json(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+    write_json(folder / PROMPTS, {**known, "prompts": prompts, "similarity_fn_name": similarity})

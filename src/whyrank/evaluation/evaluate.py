@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from whyrank.collections import Qrels
 from whyrank.errors import UserError
 from whyrank.evaluation.measures import AnyRun, mean, per_query, unjudged
 from whyrank.evaluation.significance import holm, paired_t_test, randomisation_test
-from whyrank.store.atomic import whole_file, write_text
+from whyrank.store.atomic import whole_file, write_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +86,7 @@ class Evaluation:
     def write(self, folder: Path | str) -> list[Path]:
         """Writes evaluation.json and the rows as per_query.parquet, each whole or not at all; gives the paths."""
         summary, rows = Path(folder, "evaluation.json"), Path(folder, "per_query.parquet")
-        write_text(summary, json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n")
+        write_json(summary, self.to_json())
         with whole_file(rows) as partial:
             self.to_pandas().to_parquet(partial, index=False)
         return [summary, rows]

@@ -6,7 +6,6 @@ trained; `model.safetensors` are the weights of the whole model, the backbone's 
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -27,7 +26,7 @@ from whyrank.learning.settings_values import settings_of
 from whyrank.learning.trained import Trained, TrainedOnWords, as_ranker
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.kinds import OWN_ENTRY
-from whyrank.store.atomic import make_once
+from whyrank.store.atomic import make_once, write_json
 
 #: The files of a tokenizer, of which a checkpoint has some.
 TOKENIZER_FILES = (
@@ -41,7 +40,7 @@ def save_trained(network: Network, backbone: Checkpoint, folder: Path, facts: Ma
 
     def write(partial: Path) -> None:
         (partial / WEIGHTS).write_bytes(weight_bytes(network))
-        _write_json(partial / "config.json", _config(network, backbone, facts))
+        write_json(partial / "config.json", _config(network, backbone, facts))
         for name in TOKENIZER_FILES:
             if (backbone.folder / name).is_file():
                 shutil.copyfile(backbone.folder / name, partial / name)
@@ -87,7 +86,3 @@ def _config(network: Network, backbone: Checkpoint, facts: Mapping[str, Any]) ->
         "training": dict(facts),
     }  # fmt: skip
     return {**backbone.config, "architectures": [type(network).__name__], OWN_ENTRY: own}
-
-
-def _write_json(path: Path, value: dict[str, Any]) -> None:
-    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")

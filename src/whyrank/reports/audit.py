@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from whyrank.axioms.summary import AxiomSummary, Interval
 from whyrank.reports.audit_figures import curves, outcome_bars
 from whyrank.reports.html import Cell, Data, Figures, Report
 from whyrank.reports.numbers import ends
-from whyrank.store.atomic import whole_file, write_text
+from whyrank.store.atomic import whole_file, write_json, write_text
 from whyrank.text.tokens import Span
 
 #: Characters of a text shown around a change.
@@ -22,7 +21,7 @@ AROUND = 110
 def write_audit(audit: Audit, folder: Path, manifest: dict[str, Any]) -> list[Path]:
     """audit.json, rows.parquet, the figures and report.html."""
     paths = [folder / "audit.json", folder / "rows.parquet"]
-    write_text(paths[0], json.dumps(audit.to_json(), indent=2, allow_nan=False) + "\n")
+    write_json(paths[0], audit.to_json())
     with whole_file(paths[1]) as partial:
         audit.to_pandas().to_parquet(partial, index=False)
     figures = _figures(audit)

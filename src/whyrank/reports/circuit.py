@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from whyrank.encoders.site import short_name
 from whyrank.reports.circuit_figures import circuit_figures
 from whyrank.reports.html import Cell, Figures, Report
 from whyrank.reports.numbers import with_ends
-from whyrank.store.atomic import write_text
+from whyrank.store.atomic import write_json, write_text
 
 #: What the paper found in ms-marco-MiniLM-L-12-v2 ('Pathway to Relevance').
 PAPER = {
@@ -36,7 +35,7 @@ WAYS = (
 def write_circuit(found: dict[str, Any], out: Path, manifest: dict[str, Any]) -> list[Path]:
     """circuit.json, a figure a file, report.html."""
     data = out / "circuit.json"
-    write_text(data, json.dumps(found, indent=2, allow_nan=False) + "\n")
+    write_json(data, found)
     figures = circuit_figures(found)
     report = Report(
         f"The circuit of {found['ranker']}",

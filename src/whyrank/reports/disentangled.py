@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +14,7 @@ from whyrank.reports.disentangled_paper import TITLES, findings
 from whyrank.reports.disentangled_tables import collection_table, effectiveness, length_table, verdicts
 from whyrank.reports.disentangled_trainings import rank_losses, trainings
 from whyrank.reports.html import Figures, Report
-from whyrank.store.atomic import write_text
+from whyrank.store.atomic import write_json, write_text
 
 RESULT = "study.json"
 Told = Mapping[str, Any]
@@ -31,7 +30,7 @@ def write_study(told: dict[str, Any], out: Path, manifest: dict[str, Any]) -> li
     """study.json with the findings, a figure a file, report.html."""
     rows = findings(told)
     told = {**told, "findings": [asdict(row) for row in rows]}
-    write_text(out / RESULT, json.dumps(told, indent=2, allow_nan=False) + "\n")
+    write_json(out / RESULT, told)
     figures, paths = disentangled_figures(told), [out / RESULT]
     for name, (svg, _, _) in figures.items():
         write_text(out / f"{name}.svg", svg)

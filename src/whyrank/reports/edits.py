@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from whyrank.reports.edit_figures import moves, turned_pieces
 from whyrank.reports.html import Cell, Figures, Report
 from whyrank.reports.numbers import with_ends
-from whyrank.store.atomic import write_text
+from whyrank.store.atomic import write_json, write_text
 
 RESULT = "edit.json"
 COST_TOLD = (
@@ -23,7 +22,7 @@ COST_TOLD = (
 
 def write_result(told: dict[str, Any], folder: Path, name: str, figures: Figures) -> list[Path]:
     """The JSON and the figures."""
-    write_text(folder / name, json.dumps(told, indent=2, allow_nan=False) + "\n")
+    write_json(folder / name, told)
     for figure, (svg, _, _) in figures.items():
         write_text(folder / f"{figure}.svg", svg)
     return [folder / name, *(folder / f"{figure}.svg" for figure in figures)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from whyrank.reports.by_measure import by_measure, mean_text
 from whyrank.reports.finetune_figures import learning_curves, mean_bars
 from whyrank.reports.html import Cell, Report
 from whyrank.reports.numbers import with_ends
-from whyrank.store.atomic import write_text
+from whyrank.store.atomic import write_json, write_text
 
 SIGNIFICANT = 0.05
 #: The paper's names of the conditions.
@@ -29,8 +28,9 @@ def write_finetune(told: Told, folder: Path, manifest: dict[str, Any]) -> list[P
     """finetune.json, the figures and report.html."""
     paths = [folder / "finetune.json", folder / "curves.svg", folder / "means.svg"]
     curves, means = learning_curves(told["runs"], told["chooses"]), mean_bars(told["table"])
-    for path, text in zip(paths, (json.dumps(told, indent=2, allow_nan=False) + "\n", curves, means), strict=True):
-        write_text(path, text)
+    write_json(paths[0], told)
+    write_text(paths[1], curves)
+    write_text(paths[2], means)
     return [*paths, _report(told, curves, means).write(folder / "report.html", manifest)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from whyrank.reports.patch_figures import (
     r_text,
     with_interval,
 )
-from whyrank.store.atomic import write_text
+from whyrank.store.atomic import write_json, write_text
 
 #: Sites in the table.
 LISTED = 60
@@ -28,7 +27,7 @@ def write_patch(
 ) -> list[Path]:
     """summary.json, the figures and report.html; with `hide`, maps show only what is significant."""
     paths, figures = [folder / "summary.json"], make_figures(summary, hide=hide)
-    write_text(paths[0], json.dumps(summary, indent=2, allow_nan=False) + "\n")
+    write_json(paths[0], summary)
     for name, (svg, _, _) in figures.items():
         paths.append(folder / f"{name}.svg")
         write_text(paths[-1], svg)

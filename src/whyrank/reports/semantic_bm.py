@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from whyrank.reports.html import Cell, Report
 from whyrank.reports.semantic_bm_figures import coefficient_bars, model_bars, predicted
 from whyrank.reports.semantic_bm_paper import paper_section
 from whyrank.reports.semantic_bm_tables import NAMES, models_table, with_interval
-from whyrank.store.atomic import write_text
+from whyrank.store.atomic import write_json, write_text
 
 Points = Sequence[tuple[str, str, float, float]]
 
@@ -30,7 +29,7 @@ def write_semantic_bm(
     for path, svg in zip(paths[1:], figures.values(), strict=True):
         write_text(path, svg)
     report = _report(summary, points, figures)
-    write_text(paths[0], json.dumps(summary, indent=2, allow_nan=False) + "\n")
+    write_json(paths[0], summary)
     return [*paths, report.write(folder / "report.html", manifest)]
 
 

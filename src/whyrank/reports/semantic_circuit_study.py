@@ -13,7 +13,7 @@ from typing import Any
 from whyrank.reports.beside import DIFFERS, beside_table
 from whyrank.reports.html import Report
 from whyrank.reports.semantic_circuit_paper import findings
-from whyrank.store.atomic import write_text
+from whyrank.store.atomic import write_json
 
 #: The result file of each stage that the findings are read from.
 RESULT_FILES = {
@@ -44,7 +44,7 @@ def write_study(
     }
     rows = findings(results)
     told = {**about, "findings": [asdict(row) for row in rows]}
-    write_text(out / "study.json", json.dumps(told, indent=2, allow_nan=False) + "\n")
+    write_json(out / "study.json", told)
     report = Report(
         f"Pathway to Relevance: {about['ranker']} on {about['collection']}",
         f"The paper's findings, measured here{' at quick size' if about['quick'] else ''}; {_left_out(stages)}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +15,7 @@ from whyrank.reports.term_frequency_figures import term_frequency_figures
 from whyrank.reports.term_frequency_paper import NOTE, findings
 from whyrank.reports.term_frequency_questions import question_tables
 from whyrank.reports.term_frequency_tables import estimators_table, leading_tables, sets_table
-from whyrank.store.atomic import write_text
+from whyrank.store.atomic import write_json, write_text
 
 RESULT = "term_frequency.json"
 Tables = Callable[[Report, dict[str, Any]], None]
@@ -39,7 +38,7 @@ def write_ranker(told: dict[str, Any], out: Path, manifest: dict[str, Any], *, h
     """term_frequency.json, a figure a file, report.html."""
     rows = findings(told)
     told = {**told, "findings": [asdict(row) for row in rows]}
-    write_text(out / RESULT, json.dumps(told, indent=2, allow_nan=False) + "\n")
+    write_json(out / RESULT, told)
     figures = term_frequency_figures(told, hide=hide)
     paths = [out / RESULT]
     for name, (svg, _, _) in figures.items():

@@ -12,7 +12,7 @@ from whyrank.reports.by_measure import by_measure, mean_text
 from whyrank.reports.html import Cell, Report
 from whyrank.reports.numbers import with_ends
 from whyrank.reports.train_figures import fold_means, loss_curves, loss_names, value_of
-from whyrank.store.atomic import write_text
+from whyrank.store.atomic import write_json, write_text
 
 SIGNIFICANT = 0.05
 Told = dict[str, Any]
@@ -23,8 +23,9 @@ def write_train(told: Told, folder: Path, manifest: dict[str, Any]) -> list[Path
     paths = [folder / "train.json", folder / "curves.svg", folder / "means.svg"]
     curves = loss_curves(told["runs"], told["settings"]["training"]["select"])
     means = fold_means(told["by_fold"], told["table"], told["model"])
-    for path, text in zip(paths, (json.dumps(told, indent=2, allow_nan=False) + "\n", curves, means), strict=True):
-        write_text(path, text)
+    write_json(paths[0], told)
+    write_text(paths[1], curves)
+    write_text(paths[2], means)
     return [*paths, _report(told, curves, means).write(folder / "report.html", manifest)]
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock
 
@@ -38,6 +40,11 @@ def write_text(target: Path, text: str) -> None:
     """Writes `text` to `target`, whole or not at all."""
     with whole_file(target) as partial:
         partial.write_text(text, encoding="utf-8")
+
+
+def write_json(target: Path, value: Any) -> None:
+    """Writes a value to `target`, whole or not at all; a number that JSON does not know is refused."""
+    write_text(target, json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 
 def check_writable(target: Path) -> None:
