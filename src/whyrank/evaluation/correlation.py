@@ -18,6 +18,8 @@ LEVEL = (0.025, 0.975)
 ROUNDING = 1e-12
 #: z of a 95% interval.
 NORMAL = 1.959963984540054
+#: The largest r of which Fisher's transform is taken.
+SURE = 1 - 1e-15
 
 
 class Pearson(NamedTuple):
@@ -113,5 +115,31 @@ def independent_pearson(x: np.ndarray, y: np.ndarray) -> Pearson:
     if n < 4 or np.std(x[both]) == 0 or np.std(y[both]) == 0:
         return nothing
     r = float(np.corrcoef(x[both], y[both])[0, 1])
-    middle, width = math.atanh(max(-1 + 1e-15, min(1 - 1e-15, r))), NORMAL / math.sqrt(n - 3)
-    return Pearson(r, Interval(math.tanh(middle - width), math.tanh(middle + width)), n, n)
+    return Pearson(r, _fisher(r, 1 / math.sqrt(n - 3)), n, n)
+
+
+def interval_around(r: float, draws: np.ndarray) -> Interval:
+    """An interval for the r of two series of means, whose noise lowers r: on Fisher's scale, with the spread of the
+    draws, around r and around r corrected by their bias, whichever reaches further.
+
+        z = atanh r,  c = z + (z - mean atanh draws),  tanh [min(z, c) - 1.96 sd, max(z, c) + 1.96 sd]
+
+    The middle of the draws would not do: redrawn means are noisier still, and r can lie above all its draws. NaN
+    where fewer than two draws are finite.
+    """
+    import numpy as np
+
+    some = np.arctanh(np.clip(draws[np.isfinite(draws)], -SURE, SURE))
+    if len(some) < 2 or not math.isfinite(r):
+        return Interval(math.nan, math.nan)
+    bias, deviation = _fisher_scale(r) - float(some.mean()), float(some.std(ddof=1))
+    return _fisher(r, deviation, min(0.0, bias), max(0.0, bias))
+
+
+def _fisher(r: float, deviation: float, lower: float = 0.0, higher: float = 0.0) -> Interval:
+    middle, width = _fisher_scale(r), NORMAL * deviation
+    return Interval(math.tanh(middle + lower - width), math.tanh(middle + higher + width))
+
+
+def _fisher_scale(r: float) -> float:
+    return math.atanh(max(-SURE, min(SURE, r)))

@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whyrank.evaluation.bootstrap import DRAWS, Interval, cluster_sums, cluster_weights
+from whyrank.evaluation.correlation import interval_around
 from whyrank.evaluation.significance import benjamini_hochberg, holm, paired_t_test
 
 if TYPE_CHECKING:
@@ -240,15 +241,15 @@ def compare_maps(
     places = [[places[site] for site in shared] for places in known]
     maps = [table.map()[place] for table, place in zip(tables, places, strict=True)]
     names = list(dict.fromkeys([*tables[0].queries, *tables[1].queries]))
-    interval = Interval(math.nan, math.nan)
+    r, interval = pearson(*maps), Interval(math.nan, math.nan)
     if len(names) > 1 and len(shared) > 2:
         weights, where = cluster_weights(len(names), draws, seed), {name: i for i, name in enumerate(names)}
         drawn = [
             table.map(weights[:, [where[name] for name in table.queries]])[:, place]
             for table, place in zip(tables, places, strict=True)
         ]
-        (interval,) = _percentiles(_row_correlations(*drawn)[:, None])
-    correlation = Correlation(len(shared), pearson(*maps), interval, pearson(*_ranks(*maps)))
+        interval = interval_around(r, _row_correlations(*drawn))
+    correlation = Correlation(len(shared), r, interval, pearson(*_ranks(*maps)))
     return correlation, [(site, float(a), float(b)) for site, a, b in zip(shared, *maps, strict=True)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whyrank.evaluation.bootstrap import middle
+from whyrank.evaluation.correlation import interval_around
 from whyrank.interventions.statistics import finite, interval_json, pearson
 from whyrank.studies.term_frequency.depth import relative_depth
 
@@ -53,8 +53,9 @@ def _alike(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     told: dict[str, Any] = {"profile": None, "profile_low": None, "profile_high": None, "map": None}
     if all(profiles):
         pairs = zip(one["depth"]["draws"], other["depth"]["draws"], strict=False)
-        ends = interval_json(middle(np.array([pearson(a, b) for a, b in pairs])))
-        told |= {"profile": finite(pearson(*profiles)), "profile_low": ends["low"], "profile_high": ends["high"]}
+        r = pearson(*profiles)
+        ends = interval_json(interval_around(r, np.array([pearson(a, b) for a, b in pairs])))
+        told |= {"profile": finite(r), "profile_low": ends["low"], "profile_high": ends["high"]}
     maps = [_map(told_of) for told_of in (one, other)]
     if one["layers"] == other["layers"] and maps[0].keys() == maps[1].keys():
         told["map"] = finite(pearson(list(maps[0].values()), [maps[1][head] for head in maps[0]]))
