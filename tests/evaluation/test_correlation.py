@@ -113,8 +113,8 @@ def test_a_constant_series_has_no_r_whatever_its_value():
 
 
 def test_an_interval_from_draws_covers_the_r_of_noisy_maps():
-    """Two maps of means of noisy rows, which are redrawn, as queries are. The middle of the draws lies below r, but
-    the interval holds r and covers the r of the maps without noise about as often as it says."""
+    """Two maps of means of noisy rows, which are redrawn, as queries are. The middle of the draws lies below r,
+    but the interval holds r and covers the r of the maps without noise about as often as it says."""
     generator = np.random.default_rng(0)
     truth = generator.normal(size=40)
     other = truth + 0.7 * generator.normal(size=40)

@@ -119,8 +119,8 @@ def independent_pearson(x: np.ndarray, y: np.ndarray) -> Pearson:
 
 
 def interval_around(r: float, draws: np.ndarray) -> Interval:
-    """An interval for the r of two series of means, whose noise lowers r: on Fisher's scale, with the spread of the
-    draws, around r and around r corrected by their bias, whichever reaches further.
+    """An interval for the r of two series of means, whose noise lowers r: on Fisher's scale, with the spread of
+    the draws, around r and around r corrected by their bias, whichever reaches further.
 
         z = atanh r,  c = z + (z - mean atanh draws),  tanh [min(z, c) - 1.96 sd, max(z, c) + 1.96 sd]
 
