@@ -145,7 +145,8 @@ def rates(first, last, n):
 @pytest.mark.parametrize(
     ("first", "last", "n", "expected", "why"),
     [(0.08, 0.39, 30, AGREES, ""), (0.08, 0.2, 30, OPEN, "the intervals overlap"), (0.5, 0.1, 30, DIFFERS, ""),
-     (0.08, 0.39, 12, OPEN, "fewer than 20 documents")],
+     (0.08, 0.39, 12, OPEN, "fewer than 20 documents"),
+     (0.08, 0.9, 30, AGREES, "they grow, to more than the paper's 39%")],
 )  # fmt: skip
 def test_violations_grow_only_where_intervals_of_enough_documents_are_apart(first, last, n, expected, why):
     one = {**small()["tfc2"]["marginal"], "violations": rates(first, last, n)}

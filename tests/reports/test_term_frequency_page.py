@@ -204,6 +204,18 @@ def test_the_atlas_compares_rankers(tmp_path):
     assert downloads(html)["depth"][1] == ["one", "0.25", "0.1", "0.0", "0.2", "2", "20"]
 
 
+def test_the_atlas_puts_the_papers_findings_beside_each_ranker(tmp_path):
+    def finding(what, ours, verdict):
+        return {"what": what, "paper": "half", "ours": ours, "n": "9 pairs", "verdict": verdict, "told": ""}
+
+    one = {**page("one", [0.1, 0.9]), "findings": [finding("a", "0.6", "agrees"), finding("b", "0.1", "differs")]}
+    two = {**page("two", [0.1, 0.9]), "findings": [finding("b", "0.2", "–")]}
+    html, _ = atlas_of([one, two], tmp_path)
+    verdicts, ours = cells(html, "finding")
+    assert verdicts == [["a", "half", "agrees", ""], ["b", "half", "differs", "–"]]
+    assert ours == [["a", "half", "0.6", ""], ["b", "half", "0.1", "0.2"]]
+
+
 def test_one_ranker_is_compared_with_nobody(tmp_path):
     html, _ = atlas_of([page("one", [0.1, 0.9])], tmp_path)
     assert "1 ranker, the same questions" in text(html) and "How alike" not in html

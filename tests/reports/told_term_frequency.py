@@ -238,4 +238,5 @@ def page(ranker, profile, *, significant=2, layers=2):
                      {"head": "0.2", "share": 0.01, **ends(0.01), "depth": 0.0, "p_holm": None}],
         "profile": [estimate(value, 0.1) for value in profile],
         "depth": estimate(0.7) if significant else {"value": None, "low": None, "high": None},
+        "findings": [],
     }  # fmt: skip

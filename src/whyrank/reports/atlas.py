@@ -34,6 +34,7 @@ def write_atlas(
         report.figure(*figure, name="depth")
     else:
         report.paragraph("No ranker has a significant head.")
+    _findings(report, found["rankers"])
     if found["alike"]:
         report.heading("How alike")
         _alike(report, found["alike"])
@@ -92,6 +93,23 @@ def _peak(page: dict[str, Any], places: Sequence[float]) -> str:
     part, x = max(zip(page["profile"], places, strict=True), key=lambda both: both[0]["value"])
     shown = with_ends(part["value"], part["low"], part["high"], ".2f")
     return f"{page['ranker']} ({page['significant']} heads, {page['pairs']} pairs): most, {shown}, around {x:.2f}."
+
+
+def _findings(report: Report, rankers: Sequence[dict[str, Any]]) -> None:
+    """The paper's statements, ranker by ranker: the verdicts, and on a click what they rest on."""
+    known = {page["ranker"]: {one["what"]: one for one in page["findings"]} for page in rankers}
+    papers = {what: one["paper"] for found in known.values() for what, one in found.items()}
+    if not papers:
+        return
+    report.heading("The paper's findings, ranker by ranker")
+    about = "–: the data do not tell, or there is nothing to compare. Each ranker's page says how it was judged."
+    tables = (("verdict", about, None), ("ours", "", "What was measured in each"))
+    for key, caption, folded in tables:
+        rows: list[list[Cell]] = [
+            [what, paper, *(found[what][key] if what in found else "" for found in known.values())]
+            for what, paper in papers.items()
+        ]
+        report.table(["finding", "the paper", *known], rows, caption, folded=folded)
 
 
 def _alike(report: Report, alike: Sequence[dict[str, Any]]) -> None:

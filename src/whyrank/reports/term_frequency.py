@@ -18,6 +18,13 @@ from whyrank.reports.term_frequency_tables import estimators_table, leading_tabl
 from whyrank.store.atomic import write_json, write_text
 
 RESULT = "term_frequency.json"
+#: How the term of a query was chosen, by the name of the policy.
+TERMS = {
+    "effect": "the word of the query whose appending raises scores most",
+    "document": "each document's own word of the query",
+    "idf": "the rarest word of the query",
+    "random": "any word of the query",
+}
 Tables = Callable[[Report, dict[str, Any]], None]
 #: Headings, which figures belong to each by the beginning of their names, and the tables.
 SECTIONS: tuple[tuple[str, str, Tables | None], ...] = (
@@ -69,6 +76,6 @@ def lead(told: dict[str, Any]) -> str:
     return (
         f"{told['kind']}, {told['layers']} layers x {told['heads_a_layer']} heads; read-out: "
         f"{told['reads']}; its own top 100 of {told['documents']} for {told['queries']} queries. "
-        f"{told['max_length']} tokens are read, which cuts {told['cut']:.0%} of these documents; the term: "
-        f"{told['term']}."
+        f"{told['max_length']} tokens are read, which cuts {told['cut']:.0%} of these documents. The term: "
+        f"{TERMS.get(told['term'], told['term'])}."
     )

@@ -15,8 +15,8 @@ CARRYING = 5
 
 def atlas(rankers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """From each ranker's results: its carrying heads with their relative depth, the profile of its effects over
-    depth, and for each two rankers how alike these profiles are; whole maps only where both have the same
-    shape."""
+    depth, what it found beside the paper, and for each two rankers how alike these profiles are; whole maps only
+    where both have the same shape."""
     names = list(rankers)
     return {
         "rankers": [{"ranker": name, **_page(rankers[name])} for name in names],
@@ -42,6 +42,7 @@ def _page(told: dict[str, Any]) -> dict[str, Any]:
         "significant": told["depth"]["significant"],
         "profile": told["depth"]["profile"],
         "depth": told["depth"]["mean"],
+        "findings": told.get("findings", []),
     }  # fmt: skip
 
 
