@@ -108,13 +108,27 @@ def test_hiding_leaves_only_what_is_significant(monkeypatch):
 def test_one_noisy_panel_does_not_bleach_the_others():
     panels = {"a": {(0, 0): 0.4}, "b": {(0, 0): -0.5}, "c": {(0, 0): 8.0}}
     assert robust_end(panels, {}) == 1.0
-    assert robust_end(panels, {"a": {(0, 0)}}) == 0.8, "of marked cells, where there are any"
+    panels["b"][0, 1] = 0.3
+    assert robust_end(panels, {"b": {(0, 1)}}) == 0.8, "of a panel's marked cells, where there are any"
+    assert robust_end({"a": {(0, 0): 0.4}, "b": {(0, 0): 9.0}}, {}) == 0.8, "the noisy one of two"
+    few = {"resid": {(0, 0): 1.0}, "attn": {(0, 0): 0.3, (1, 0): 0.02}, "mlp": {(0, 0): 0.2}}
+    assert robust_end(few, {"attn": {(1, 0)}}) == 0.4, "one small mark does not clip all else"
     assert robust_end({"a": {(0, 0): 0.4}, "b": {(0, 0): 0.5}}, {}) == 0.5, "never beyond the largest"
     assert robust_end({"a": {(0, 0): 9.0, (0, 1): 0.1}}, {"a": {(0, 1)}}) == 9.0, "one panel is not cut"
     assert robust_end({"a": {}}, {}) == 1.0
     told = with_set("replace", one_set({"1.0": 9.0}, **SIZE))
     caption = head_figures(told)["heads-shares"][1]
     assert "Colours end at 0.8; 1 of the values lie beyond." in caption
+
+
+def test_a_share_of_no_gap_is_grey_and_said():
+    told = small()
+    caption, rows = block_figures(told)["blocks"][1], data(block_figures(told)["blocks"])
+    assert "Grey" not in caption and None not in [row["value"] for row in rows]
+    told["blocks"] = [{**site, "sure": i > 0} for i, site in enumerate(told["blocks"])]
+    caption, rows = block_figures(told)["blocks"][1], data(block_figures(told)["blocks"])
+    assert "Grey: the pairs with such tokens, or of that part, may have no gap to share." in caption
+    assert [row["value"] is None for row in rows] == [True] + [False] * (len(rows) - 1)
 
 
 def test_many_panels_go_below_each_other():

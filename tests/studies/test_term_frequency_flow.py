@@ -15,6 +15,7 @@ from whyrank.studies.term_frequency.atlas import atlas
 from whyrank.studies.term_frequency.depth import depth_part, over_depth, relative_depth
 from whyrank.studies.term_frequency.documents import own_top
 from whyrank.studies.term_frequency.flow import FinalStates, final_states, information_flow, links, pick_up
+from whyrank.studies.term_frequency.gaps import mean_gap, surely, with_sure
 from whyrank.studies.term_frequency.pages import label, reads
 from whyrank.studies.term_frequency.sizes import Sizes, all_heads
 from whyrank.studies.term_frequency.together import together
@@ -72,6 +73,43 @@ def test_the_last_states_of_mean_pooling_add_up(tmp_path):
     last = [row for row in flow_of(mean, pairs("TFC1", 4)) if row["layer"] == 3]
     assert sum(row["stands"]["share"] for row in last) == pytest.approx(1.0, abs=1e-4)
     assert len(last) > 3 and max(abs(row["stands"]["share"]) for row in last) < 0.99
+
+
+def by_hand(rows, **more):
+    """(qid, pair, gap, category, effect), of the residual stream at layer 0."""
+    shared = {"base": 0.0, "direction": "denoise", "method": "activation", "layer": 0, "head": None, **more}
+    return pd.DataFrame(
+        [{"pair": pair, "qid": qid, "site": f"L0.resid@{category}", "category": category, "effect": effect,
+          "patched": effect, "perturbed": gap, **shared} for qid, pair, gap, category, effect in rows]
+    )  # fmt: skip
+
+
+#: Two pairs that have a duplicate of the term, whose gaps cancel, and two that have none.
+SOME_LACK = by_hand(
+    [("1", "a", 0.6, "inj", 0.5), ("1", "b", 1.4, "inj", 1.3),
+     ("2", "c", 0.5, "inj", 0.4), ("2", "d", -0.5, "inj", 0.2),
+     ("2", "c", 0.5, "qterm+", 0.3), ("2", "d", -0.5, "qterm+", -0.1)]
+)  # fmt: skip
+
+
+def test_what_stands_is_a_part_of_all_pairs_gaps():
+    """The pairs with a duplicate have no gap in sum: of their own gap the share would be infinite."""
+    found = information_flow(SOME_LACK, SOME_LACK.iloc[:0], lambda layer: SOME_LACK.iloc[:0], 1)
+    stands = {row["category"]: row["stands"] for row in found}
+    assert stands["inj"]["share"] == pytest.approx(2.4 / 2.0) and stands["inj"]["n"] == 4
+    assert stands["qterm+"]["share"] == pytest.approx(0.2 / 2.0) and stands["qterm+"]["n"] == 2
+
+
+def test_sites_whose_pairs_may_have_no_gap_are_told():
+    rows = by_hand(
+        [(str(q), f"{q}{i}", gap, name, 0.1)
+         for q in range(8) for i, gap, name in ((0, 1.0, "inj"), (1, (-1) ** q, "inj"), (1, (-1) ** q, "qterm+"))]
+    )  # fmt: skip
+    sites = [{"site": "L0.resid@inj", "share": 0.2}, {"site": "L0.resid@qterm+", "share": 9.0}]
+    assert [one["sure"] for one in with_sure(sites, rows)] == [True, False]
+    assert with_sure(sites, rows)[1]["share"] == 9.0
+    low, high = mean_gap(rows)
+    assert low <= 0.5 <= high and surely(mean_gap(rows[rows["pair"].str.endswith("0")]))
 
 
 def test_links_share_out_what_moves():

@@ -61,8 +61,10 @@ def effect_map(
     )  # fmt: skip
     beyond = sum(abs(value) > end for one in cells.values() for value in one.values())
     read = " ".join(f"{name + ' ' if name else ''}{_read(spots)}" for name, spots in panels.items())
+    unsure = any(spot.value is None for spots in panels.values() for spot in spots)
+    grey = " Grey: the pairs with such tokens, or of that part, may have no gap to share." if unsure else ""
     clipped = f" Colours end at {end:.3g}; {beyond} of the values lie beyond." if beyond else ""
-    return svg, f"{read} A dot: significant after Holm's correction.{clipped}", (COLUMNS, _rows(panels))
+    return svg, f"{read} A dot: significant after Holm's correction.{grey}{clipped}", (COLUMNS, _rows(panels))
 
 
 def _read(spots: Sequence[Spot]) -> str:
@@ -99,9 +101,10 @@ def head_axes(panels: Mapping[str, Sequence[Spot]]) -> tuple[Axis, Axis]:
 
 
 def site_spot(site: Mapping[str, Any], name: str, row: int, column: int, *, raw: bool = False) -> Spot:
-    """Of a site's summary: its share of the gap, or its `raw` mean effect on the score."""
+    """Of a site's summary: its share of the gap, or its `raw` mean effect on the score. There is no share where
+    the pairs that have the site may have no gap."""
     value, ends = ("mean_effect", "mean_interval") if raw else ("share", "share_interval")
-    return Spot(
-        name, row, column, site[value], site[ends]["low"], site[ends]["high"], site["p_holm"], site["n"],
-        site["queries"],
-    )  # fmt: skip
+    shown, low, high = site[value], site[ends]["low"], site[ends]["high"]
+    if not raw and not site.get("sure", True):
+        shown = low = high = None
+    return Spot(name, row, column, shown, low, high, site["p_holm"], site["n"], site["queries"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from statistics import median
+from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 from whyrank.reports.style import INK, QUIET, SERIES, as_svg, bare, drawing
@@ -61,14 +61,15 @@ def heat_maps(
 
 
 def robust_end(panels: Mapping[str, Cells], marked: Marked) -> float:
-    """Where colours may end so that one noisy panel does not bleach the others: twice the median of the panels'
-    largest values (of marked ones, where any panel has some), never beyond the largest of all; one panel is not
-    cut."""
+    """Where colours may end so that one noisy panel does not bleach the others: twice the (low) median of the
+    panels' largest values (of marked ones, where a panel has some), never beyond the largest of all; one panel is
+    not cut."""
     if len(panels) == 1:
         return _largest(panels.values()) or 1.0
-    sure = [_largest([_only(cells, marked.get(name, set()))]) for name, cells in panels.items()]
-    tops = [one for one in sure if one] or [_largest([cells]) for cells in panels.values()]
-    return min(_largest(panels.values()), 2 * median(tops or [0.0])) or 1.0
+    tops = [
+        _largest([_only(cells, marked.get(name, set()))]) or _largest([cells]) for name, cells in panels.items()
+    ]
+    return min(_largest(panels.values()), 2 * median_low(tops or [0.0])) or 1.0
 
 
 def _largest(panels: Any) -> float:

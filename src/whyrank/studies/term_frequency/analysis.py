@@ -13,11 +13,10 @@ from whyrank.axioms.pair import MinimalPair
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Retrieved, Run
 from whyrank.encoders.site import Site, SiteSet
-from whyrank.evaluation.bootstrap import clustered_intervals
 from whyrank.interventions.effects import Effects
 from whyrank.interventions.intervention import Intervention
 from whyrank.interventions.plan import SitePlan
-from whyrank.interventions.statistics import clusters, compare_maps, interval_json
+from whyrank.interventions.statistics import compare_maps, interval_json
 from whyrank.interventions.summary import splits
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
@@ -30,6 +29,7 @@ from whyrank.studies.term_frequency.depth import over_depth
 from whyrank.studies.term_frequency.documents import own_top
 from whyrank.studies.term_frequency.estimators import side_by_side
 from whyrank.studies.term_frequency.flow import FinalStates, final_states, information_flow, links, pick_up
+from whyrank.studies.term_frequency.gaps import mean_gap, surely, with_sure
 from whyrank.studies.term_frequency.leading import leading_heads
 from whyrank.studies.term_frequency.pages import reads
 from whyrank.studies.term_frequency.sets import PairSets, strongest_terms
@@ -83,7 +83,7 @@ class RankerStudy:
         told["heads"] = told["sets"]["append"]["sites"]
         told["leading"] = self.leading
         told["depth"] = over_depth(self._append_rows, told["heads"], encoder.layers, seed=self.seed)
-        told["blocks"] = Effects(self._blocks, by="category").summary(seed=self.seed)["sites"]
+        told["blocks"] = self._by_category(self._blocks)
         told |= self.one_by_one()
         told |= Counting(self).result()
         told["flow"] = self.flow()
@@ -162,13 +162,15 @@ class RankerStudy:
         """Shares of all heads, apart by rank band and by term present, and what adhering pairs alone would say.
         The set is `sure` where its pairs differ in score: shares of a gap that may be 0 mean nothing."""
         frame = self.rows(name, pairs)
-        told = Effects(frame).summary(seed=self.seed)
-        one = frame.drop_duplicates("pair")
-        gaps = (one["perturbed"] - one["base"]).to_numpy(dtype=float)
-        (ends,) = clustered_intervals(gaps[:, None], clusters(one).tolist(), seed=self.seed)
-        kept = {key: told[key] for key in ("pairs", "queries", "gap", "keep", "sites", "splits")}
+        told, ends = Effects(frame).summary(seed=self.seed), mean_gap(frame, self.seed)
+        kept = {key: told[key] for key in ("pairs", "queries", "gap", "keep", "sites")}
+        parts, one = splits(frame), frame.drop_duplicates("pair")
         return {
-            **kept, "gap_interval": interval_json(ends), "sure": bool(ends.low > 0 or ends.high < 0),
+            **kept, "gap_interval": interval_json(ends), "sure": surely(ends),
+            "splits": {
+                name: {group: with_sure(sites, parts[name][group], self.seed) for group, sites in groups.items()}
+                for name, groups in told["splits"].items()
+            },
             "adherence": {
                 band: {"adherent": int((rows["perturbed"] > rows["base"]).sum()), "pairs": len(rows)}
                 for band, rows in splits(one).get("rank", {}).items()
@@ -188,6 +190,10 @@ class RankerStudy:
         plan = SitePlan.parse("blocks", self.ranker.encoder, "category")
         return self.rows("blocks", self.append[: self.sizes.blocks], plan)
 
+    def _by_category(self, rows: pd.DataFrame) -> list[dict[str, Any]]:
+        """Summaries of sites at categories of tokens, which not every pair has."""
+        return with_sure(Effects(rows, by="category").summary(seed=self.seed)["sites"], rows, self.seed)
+
     def one_by_one(self) -> dict[str, Any]:
         """The leading heads by category, all together at the injected term, what they look at, and estimators."""
         plan = SitePlan(tuple(SiteSet((Site.parse(head),)) for head in self.leading), "category")
@@ -195,7 +201,7 @@ class RankerStudy:
         prepended = self.rows("leading by category, prepend", self.prepend, plan)
         pattern = self.looks("patterns", self.append, PATTERN)
         return {
-            "by_category": Effects(by_category, by="category").summary(seed=self.seed)["sites"],
+            "by_category": self._by_category(by_category),
             "together": together(self._append_rows, self.append, self.rows, self.seed),
             "append_less_prepend": paired_difference(self._append_rows, self.rows("prepend", self.prepend)),
             "append_less_prepend_by_category": paired_difference(by_category, prepended),

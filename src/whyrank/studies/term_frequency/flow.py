@@ -1,18 +1,18 @@
 """Information flow: where the signal of an injected term stands, layer by layer, and where it goes.
 
-`stands(l, c)` is the share of the gap that the residual stream at layer l carries in the tokens of category c:
-activation patching of `L.resid@c`; for the last states, which the read-out reads, those of category c alone, at l
-= the number of layers. `moves(l, c)` is what the heads of layer l pick up from those tokens: path patching from
-`L.resid@c` to the queries, keys and values of all heads of the layer. `lands(l, c)` is what attention writes into
-the tokens of category c there: activation patching of `L.attn@c`. A link from a to b in the figure has the width
-moves(l, a) x lands(l, b) / sum over c of lands(l, c): what is picked up is measured, and where it lands is
-measured, but not which part of it lands where.
+`stands(l, c)` is the share of the gap of all pairs that the residual stream at layer l carries in the tokens of
+category c (nothing in pairs that have none): activation patching of `L.resid@c`; for the last states, which the
+read-out reads, those of category c alone, at l = the number of layers. `moves(l, c)` is what the heads of layer l
+pick up from those tokens: path patching from `L.resid@c` to the queries, keys and values of all heads of the
+layer. `lands(l, c)` is what attention writes into the tokens of category c there: activation patching of
+`L.attn@c`. A link from a to b in the figure has the width moves(l, a) x lands(l, b) / sum over c of lands(l, c):
+what is picked up is measured, and where it lands is measured, but not which part of it lands where.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -24,7 +24,7 @@ from whyrank.interventions.intervention import Intervention
 from whyrank.interventions.opened import OpenedPair
 from whyrank.interventions.path import PathPatching
 from whyrank.interventions.plan import SitePlan
-from whyrank.interventions.statistics import summarise_sites
+from whyrank.interventions.statistics import SiteTable, finite, interval_json
 from whyrank.rankers.neural import no_gradients
 
 if TYPE_CHECKING:
@@ -123,11 +123,21 @@ def links(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _by_category(frame: pd.DataFrame, seed: int) -> dict[str, dict[str, Any]]:
-    found = {}
-    for one in summarise_sites(frame, seed=seed):
-        told = one.to_json()
-        found[str(one.category)] = {"share": told["share"], **told["share_interval"], "n": one.n}
-    return found
+    """Sums of effects over the sum of all pairs' gaps, so that shares of categories are parts of one whole.
+
+    A category's own pairs may have no gap to have a share of.
+    """
+    if frame.empty:
+        return {}
+    table, pairs = SiteTable.of(frame), SiteTable.of(frame.drop_duplicates("pair").assign(site="all pairs"))
+    assert pairs.queries == table.queries
+    of_all = replace(table, gap=pairs.gap.repeat(len(table.sites), axis=1))
+    categories = frame.groupby("site", sort=False)["category"].first()
+    shares, ends, counts = of_all.shares(), of_all.intervals(seed)["share"], table.count.sum(axis=0)
+    return {
+        str(categories[site]): {"share": finite(float(shares[i])), **interval_json(ends[i]), "n": int(counts[i])}
+        for i, site in enumerate(table.sites)
+    }
 
 
 def _share(row: dict[str, Any], name: str) -> float:
