@@ -132,6 +132,15 @@ def test_gains_beyond_k_10_are_parts_of_the_whole_effect(gain, width, expected):
     assert row.verdict == expected and row.ours.startswith(f"1.0 {gain:.1%} [{gain - width:.1%}")
 
 
+def test_a_gain_by_an_effect_that_may_be_nothing_is_not_told():
+    told = with_curves(
+        cumulative={"L1.H0.z": curve([0.01] * 10, "sublinear", None, width=0.1)},
+        marginal={"L1.H0.z": curve([0.5] * 10, "falls", None)},
+    )
+    row = rows(told)["gain of one more beyond k = 10, by the whole effect"]
+    assert (row.ours, row.verdict, row.told) == ("not measured", OPEN, "no head surely has an effect to gain on")
+
+
 def test_gains_beyond_k_10_that_nobody_asked_for():
     told = with_curves(marginal={"L1.H0.z": curve([0.1] * 5, "falls", None)})
     assert rows(told)["gain of one more beyond k = 10, by the whole effect"].ours == "not measured"

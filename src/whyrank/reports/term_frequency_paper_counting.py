@@ -85,19 +85,23 @@ def _slopes(what: str, curves: dict[str, Any], n: str) -> Iterator[Beside]:
 
 
 def _gains(curves: dict[str, Any]) -> Iterator[Beside]:
-    """The gain of one more occurrence at k = 10 or later, by the effect of all before."""
+    """The gain of one more occurrence at k = 10 or later, by the effect of all before, of heads that surely have
+    one."""
     what, paper = f"gain of one more beyond k = {FAR}, by the whole effect", "below 0.5%"
     one_more, all_before = (curves.get(name, {}).get("effects", {}) for name in ("marginal", "cumulative"))
     parts: dict[str, tuple[float, float | None, float | None, int]] = {}
+    measured = False
     for site, curve in one_more.items():
         gain = _at(curve["points"], FAR)
         whole = _at(all_before.get(site, {}).get("points", []), FAR)
-        if gain and whole and whole["mean"]:
+        measured |= bool(gain and whole)
+        if gain and whole and _outside(whole["low"], whole["high"], 0.0):
             ends = [None if gain[end] is None else gain[end] / whole["mean"] for end in ("low", "high")]
             low, high = sorted(e for e in ends if e is not None) if None not in ends else (None, None)
             parts[short_name(site)] = (gain["mean"] / whole["mean"], low, high, gain["n"])
     if not parts:
-        yield Beside.holds(what, paper, "not measured", "–", None, f"k = {FAR} was not asked for")
+        why = "no head surely has an effect to gain on" if measured else f"k = {FAR} was not asked for"
+        yield Beside.holds(what, paper, "not measured", "–", None, why)
         return
     small = [h for h, (_, low, high, _) in parts.items() if _within(low, high, LITTLE)]
     large = [h for h, (_, low, high, _) in parts.items() if _outside(low, high, LITTLE)]
