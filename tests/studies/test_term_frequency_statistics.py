@@ -118,6 +118,12 @@ def test_the_ratio_of_slopes_by_hand():
     assert told["ratio"]["value"] == pytest.approx(0.5) and told["verdict"] == "sublinear"
 
 
+def test_a_curve_that_only_moves_late_has_no_ratio():
+    """Slopes by a slope of nothing can be any number."""
+    told = effects_over_k(curve(lambda k: 0.5 * (k == 10)))["x"]
+    assert told["ratio"] == {"value": None, "low": None, "high": None} and told["verdict"] == "undecided"
+
+
 def test_adhering_documents_are_the_same_for_all_k():
     rows = frame([("q", "x", 0.0, 1.0, 0.1, 1), ("q", "x", 0.0, -1.0, 0.1, 2), ("q", "x", 0.0, 1.0, 0.1, 1),
                   ("q", "x", 0.0, 1.0, 0.1, 2)])  # fmt: skip

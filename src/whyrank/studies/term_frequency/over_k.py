@@ -11,7 +11,7 @@ and no effect), or the last third of the gains over the first, with its interval
     sublinear     below 1                          falls
     linear        holds 1, and between 1/2 and 2   constant
     superlinear   above 1                          rises
-    undecided     wider than that
+    undecided     wider than that, or the early slope or gain may be 0
 """
 
 from __future__ import annotations
@@ -130,23 +130,22 @@ def _fits(curve: Curve, fitted: int) -> dict[str, Any]:
 
 
 def _shape(curve: Curve, marginal: bool) -> dict[str, Any]:
-    """The verdict and the ratio it is read from."""
-    import numpy as np
-
+    """The verdict and the ratio that it is read from; a curve that may neither rise nor fall early has none."""
     part = max(2, len(curve.ks) // 3)
     if len(curve.ks) < 2 * part or not len(curve.drawn):
         return {"ratio": {"value": None, "low": None, "high": None}, "verdict": "undecided"}
-    ratio = _gains if marginal else _slopes
-    with np.errstate(divide="ignore", invalid="ignore"):
-        (value,), drawn = ratio(curve.ks, curve.means[None], part), ratio(curve.ks, curve.drawn, part)
-    ends = middle(drawn)
-    told = {"value": finite(float(value)), **interval_json(ends)}
+    measure = _gains if marginal else _slopes
+    (late, early), drawn = measure(curve.ks, curve.means[None], part), measure(curve.ks, curve.drawn, part)
+    value, ends, start = math.nan, Interval(math.nan, math.nan), middle(drawn[1])
+    if start.low > 0 or start.high < 0:
+        value, ends = float(late[0] / early[0]), middle(drawn[0] / drawn[1])
     mean = middle(curve.drawn.mean(axis=1))
+    told = {"value": finite(value), **interval_json(ends)}
     return {"ratio": told, "verdict": _verdict(mean, ends, marginal)}
 
 
-def _slopes(ks: list[int], means: np.ndarray, part: int) -> np.ndarray:
-    """The least-squares slope over the last `part` steps by that over the first, from k = 0 on: [draws]."""
+def _slopes(ks: list[int], means: np.ndarray, part: int) -> tuple[np.ndarray, np.ndarray]:
+    """The least-squares slopes over the last and over the first `part` steps, from k = 0 on: [draws] each."""
     import numpy as np
 
     xs = np.array([0, *ks], dtype=float)
@@ -156,12 +155,12 @@ def _slopes(ks: list[int], means: np.ndarray, part: int) -> np.ndarray:
         x = xs[some] - xs[some].mean()
         return (ys[:, some] @ x) / (x @ x)
 
-    return slope(slice(len(xs) - part - 1, len(xs))) / slope(slice(0, part + 1))
+    return slope(slice(len(xs) - part - 1, len(xs))), slope(slice(0, part + 1))
 
 
-def _gains(ks: list[int], means: np.ndarray, part: int) -> np.ndarray:
-    """The mean of the last `part` gains by that of the first: [draws]."""
-    return means[:, -part:].mean(axis=1) / means[:, :part].mean(axis=1)
+def _gains(ks: list[int], means: np.ndarray, part: int) -> tuple[np.ndarray, np.ndarray]:
+    """The means of the last and of the first `part` gains: [draws] each."""
+    return means[:, -part:].mean(axis=1), means[:, :part].mean(axis=1)
 
 
 def _verdict(mean: Interval, ratio: Interval, marginal: bool) -> str:
