@@ -198,7 +198,7 @@ def test_the_atlas_compares_rankers(tmp_path):
     assert names == ["atlas.json", "depth.svg", "report.html"] and 'href="one/report.html"' in html
     first, second = cells(html, "ranker")
     assert first[0] == ["one", "2", "20", "2", "0.70 [0.65, 0.75]",
-                        "1.0* 0.400 [0.350, 0.450]; 0.2 0.010 [-0.040, 0.060]"]  # fmt: skip
+                        "1.0* 0.400 [0.350, 0.450]; 0.2° 0.010 [-0.040, 0.060]"]  # fmt: skip
     assert second == [["one", "two", "0.30 [-0.10, 0.60]", "–"]]
     assert "one (2 heads, 20 pairs): most, 0.90 [0.80, 1.00], around 0.75." in text(html)
     assert downloads(html)["depth"][1] == ["one", "0.25", "0.1", "0.0", "0.2", "2", "20"]

@@ -234,8 +234,10 @@ def page(ranker, profile, *, significant=2, layers=2):
     """One ranker of the atlas."""
     return {
         "ranker": ranker, "layers": layers, "pairs": 20, "significant": significant,
-        "carrying": [{"head": "1.0", "share": 0.4, **ends(0.4), "depth": 1.0, "p_holm": 0.001},
-                     {"head": "0.2", "share": 0.01, **ends(0.01), "depth": 0.0, "p_holm": None}],
+        "carrying": [{"head": "1.0", "share": 0.4, **ends(0.4), "depth": 1.0, "p_holm": 0.001,
+                      "beyond_null": True},
+                     {"head": "0.2", "share": 0.01, **ends(0.01), "depth": 0.0, "p_holm": None,
+                      "beyond_null": False}],
         "profile": [estimate(value, 0.1) for value in profile],
         "depth": estimate(0.7) if significant else {"value": None, "low": None, "high": None},
         "findings": [],

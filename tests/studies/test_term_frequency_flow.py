@@ -164,7 +164,8 @@ def test_the_profile_over_depth_by_hand():
 def told_of(layers, heads, profile):
     depth = {"significant": 2, "profile": [{"value": v, "low": v, "high": v} for v in profile],
              "mean": {"value": 0.5, "low": 0.4, "high": 0.6}, "draws": [profile, profile[::-1]]}  # fmt: skip
-    return {"layers": layers, "heads": [{**one, "n": 7} for one in heads], "depth": depth}
+    named = [{**one, "n": 7, "site": f"L{one['layer']}.H{one['head']}.z"} for one in heads]
+    return {"layers": layers, "heads": named, "depth": depth, "against_append": {}}
 
 
 def test_an_atlas_compares_maps_only_of_one_shape():
@@ -177,6 +178,16 @@ def test_an_atlas_compares_maps_only_of_one_shape():
     alike = {(one["of"], one["with"]): one for one in found["alike"]}
     assert alike["a", "b"]["map"] > 0.8 and alike["a", "c"]["map"] is None
     assert alike["a", "b"]["profile"] == pytest.approx(1.0) and alike["a", "c"]["profile"] is None
+
+
+def test_an_atlas_says_which_heads_carry_another_word_as_well():
+    told = told_of(2, [site(0, 0, 0.5), site(0, 1, 0.3), site(1, 0, 0.2)], [0.1, 0.9])
+    told["against_append"]["null"] = [
+        {"site": "L0.H0.z", "low": -0.1, "high": 0.2},
+        {"site": "L0.H1.z", "low": 0.1, "high": 0.2},
+    ]
+    carrying = atlas({"a": told})["rankers"][0]["carrying"]
+    assert [one["beyond_null"] for one in carrying] == [False, True, None]
 
 
 def test_heads_are_chosen_on_one_half_and_measured_on_the_other(bi):

@@ -58,13 +58,15 @@ def _carrying(report: Report, rankers: Sequence[dict[str, Any]]) -> None:
         columns,
         rows,
         "Depth: 0 is the first layer, 1 the last; the mean of significant heads, weighted by |share|. A star: "
-        "significant after Holm's correction over the ranker's heads.",
+        "significant after Holm's correction over the ranker's heads. A ring: another query's word in the term's "
+        "place may do as much, so that the head need not be about the term.",
     )
 
 
 def _head(one: dict[str, Any]) -> str:
     star = "*" if one["p_holm"] is not None and one["p_holm"] < 0.05 else ""
-    return f"{one['head']}{star} {with_interval(one, 'share')}"
+    ring = "°" if one["beyond_null"] is False else ""
+    return f"{one['head']}{star}{ring} {with_interval(one, 'share')}"
 
 
 def _profiles(rankers: Sequence[dict[str, Any]]) -> Figure:

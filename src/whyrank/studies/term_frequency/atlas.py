@@ -14,9 +14,9 @@ CARRYING = 5
 
 
 def atlas(rankers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """From each ranker's results: its carrying heads with their relative depth, the profile of its effects over
-    depth, what it found beside the paper, and for each two rankers how alike these profiles are; whole maps only
-    where both have the same shape."""
+    """From each ranker's results: its carrying heads with their relative depth, and whether they are about the
+    term; the profile of its effects over depth; what it found beside the paper; and for each two rankers how alike
+    these profiles are, whole maps only where both have the same shape."""
     names = list(rankers)
     return {
         "rankers": [{"ranker": name, **_page(rankers[name])} for name in names],
@@ -31,12 +31,14 @@ def atlas(rankers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
 def _page(told: dict[str, Any]) -> dict[str, Any]:
     layers, heads = told["layers"], [site for site in told["heads"] if site["share"] is not None]
     largest = sorted(heads, key=lambda site: -abs(site["share"]))[:CARRYING]
+    null = {row["site"]: row for row in told["against_append"].get("null", [])}
     return {
         "layers": layers,
         "pairs": max((site["n"] for site in heads), default=0),
         "carrying": [
             {"head": f"{site['layer']}.{site['head']}", "share": site["share"], **site["share_interval"],
-             "depth": relative_depth(site["layer"], layers), "p_holm": site["p_holm"]}
+             "depth": relative_depth(site["layer"], layers), "p_holm": site["p_holm"],
+             "beyond_null": _beyond(null.get(site["site"]))}
             for site in largest
         ],
         "significant": told["depth"]["significant"],
@@ -44,6 +46,13 @@ def _page(told: dict[str, Any]) -> dict[str, Any]:
         "depth": told["depth"]["mean"],
         "findings": told.get("findings", []),
     }  # fmt: skip
+
+
+def _beyond(row: dict[str, Any] | None) -> bool | None:
+    """Whether a head surely does something else for the term than for a word of another query in its place."""
+    if row is None or row["low"] is None or row["high"] is None:
+        return None
+    return bool(row["low"] > 0 or row["high"] < 0)
 
 
 def _alike(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
