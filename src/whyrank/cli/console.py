@@ -70,15 +70,19 @@ def _columns(unit: str) -> Progress:
         MofNCompleteColumn,
         Progress,
         ProgressColumn,
+        Task,
         TextColumn,
         TimeRemainingColumn,
     )
     from rich.text import Text
 
     class Rate(ProgressColumn):
-        def render(self, task: object) -> Text:
-            speed = getattr(task, "finished_speed", None) or getattr(task, "speed", None)
-            return Text(f"{speed:.0f} {unit}/s" if speed else "", style="cyan")
+        """All that is done by all the time it took: parts are too large for a rate of the last moments."""
+
+        def render(self, task: Task) -> Text:
+            seconds = task.finished_time or task.elapsed
+            speed = task.completed / seconds if seconds else 0.0
+            return Text(f"{speed:.{0 if speed >= 10 else 1}f} {unit}/s" if speed else "", style="cyan")
 
     return Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn(),
