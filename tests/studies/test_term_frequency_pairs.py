@@ -62,7 +62,7 @@ def test_attention_between_categories_by_loops(tmp_path):
     from whyrank.encoders.site import Site
 
     site = Site.parse("L1.H2.pattern")
-    pattern = ranker.encoder.run(inputs, read=[site]).values[site][0]
+    pattern = ranker.encoder.run(inputs, read=[site]).values[site][0].detach()
     inj, duplicate = names.index("inj"), names.index("qterm+")
     assert told["inj -> qterm+"]["mean"] == pytest.approx(float(pattern[inj, duplicate]), abs=1e-6)
     assert told["qterm+ -> inj"]["mean"] == pytest.approx(float(pattern[duplicate, inj]), abs=1e-6)
