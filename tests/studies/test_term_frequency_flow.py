@@ -15,7 +15,7 @@ from whyrank.studies.term_frequency.atlas import atlas
 from whyrank.studies.term_frequency.depth import depth_part, over_depth, relative_depth
 from whyrank.studies.term_frequency.documents import own_top
 from whyrank.studies.term_frequency.flow import FinalStates, final_states, information_flow, links, pick_up
-from whyrank.studies.term_frequency.gaps import mean_gap, surely, with_sure
+from whyrank.studies.term_frequency.gaps import mean_gap, with_sure
 from whyrank.studies.term_frequency.pages import label, reads
 from whyrank.studies.term_frequency.sizes import Sizes, all_heads
 from whyrank.studies.term_frequency.together import together
@@ -109,7 +109,7 @@ def test_sites_whose_pairs_may_have_no_gap_are_told():
     assert [one["sure"] for one in with_sure(sites, rows)] == [True, False]
     assert with_sure(sites, rows)[1]["share"] == 9.0
     low, high = mean_gap(rows)
-    assert low <= 0.5 <= high and surely(mean_gap(rows[rows["pair"].str.endswith("0")]))
+    assert low <= 0.5 <= high and mean_gap(rows[rows["pair"].str.endswith("0")]).leaves_out_zero
 
 
 def test_links_share_out_what_moves():

@@ -61,9 +61,9 @@ def fitted(
     if filler == MASK:
         filler = own_filler(query, ranker)
         slotted = exchange_fillers(slotted, MASK, filler)
+    if not isinstance(ranker, CutsDocuments):
+        return slotted
     if not isinstance(ranker, NeuralRanker):
-        if not isinstance(ranker, CutsDocuments):
-            return slotted
         return fit(slotted, partial(ranker.document_tokens, query), ranker.document_length)
     tokenize = partial(ranker.opened_tokens, query, side=side)
     if aligned:

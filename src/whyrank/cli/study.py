@@ -131,6 +131,7 @@ def run_term_frequency(
     """A page a ranker, each in its own run folder, and the atlas; rankers that are done are not studied again."""
     import json
 
+    from whyrank.axioms.make import Choices
     from whyrank.collections.catalogue import open_collection
     from whyrank.interventions.api import neural
     from whyrank.rankers.rerank import safe_name
@@ -139,6 +140,7 @@ def run_term_frequency(
     from whyrank.reports.term_frequency import RESULT
     from whyrank.studies.term_frequency.atlas import atlas
 
+    Choices(term=term)  # refuses an unknown one before anything is read
     documents = open_collection(collection)
     opened = {name: neural(name, sizes.max_length) for name in rankers}
     folders = {name: out / safe_name(name) for name in opened}

@@ -18,6 +18,11 @@ class Interval(NamedTuple):
     low: float
     high: float
 
+    @property
+    def leaves_out_zero(self) -> bool:
+        """Whether what it is of is surely other than 0."""
+        return bool(self.low > 0 or self.high < 0)
+
 
 def clustered_means(
     values: np.ndarray, clusters: Sequence[str], *, draws: int = DRAWS, seed: int = 0

@@ -29,7 +29,7 @@ from whyrank.studies.term_frequency.depth import over_depth
 from whyrank.studies.term_frequency.documents import own_top
 from whyrank.studies.term_frequency.estimators import side_by_side
 from whyrank.studies.term_frequency.flow import FinalStates, final_states, information_flow, links, pick_up
-from whyrank.studies.term_frequency.gaps import mean_gap, surely, with_sure
+from whyrank.studies.term_frequency.gaps import mean_gap, with_sure
 from whyrank.studies.term_frequency.leading import leading_heads
 from whyrank.studies.term_frequency.pages import reads
 from whyrank.studies.term_frequency.sets import PairSets, strongest_terms
@@ -166,7 +166,7 @@ class RankerStudy:
         kept = {key: told[key] for key in ("pairs", "queries", "gap", "keep", "sites")}
         parts, one = splits(frame), frame.drop_duplicates("pair")
         return {
-            **kept, "gap_interval": interval_json(ends), "sure": surely(ends),
+            **kept, "gap_interval": interval_json(ends), "sure": ends.leaves_out_zero,
             "splits": {
                 name: {group: with_sure(sites, parts[name][group], self.seed) for group, sites in groups.items()}
                 for name, groups in told["splits"].items()

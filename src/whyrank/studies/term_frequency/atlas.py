@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from whyrank.evaluation.bootstrap import Interval
 from whyrank.evaluation.correlation import interval_around
 from whyrank.interventions.statistics import finite, interval_json, pearson
 from whyrank.studies.term_frequency.depth import relative_depth
@@ -52,7 +53,7 @@ def _beyond(row: dict[str, Any] | None) -> bool | None:
     """Whether a head surely does something else for the term than for a word of another query in its place."""
     if row is None or row["low"] is None or row["high"] is None:
         return None
-    return bool(row["low"] > 0 or row["high"] < 0)
+    return Interval(row["low"], row["high"]).leaves_out_zero
 
 
 def _alike(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:

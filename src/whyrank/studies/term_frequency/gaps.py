@@ -23,13 +23,8 @@ def mean_gap(rows: pd.DataFrame, seed: int = 0) -> Interval:
     return ends
 
 
-def surely(ends: Interval) -> bool:
-    """Whether it is other than 0."""
-    return bool(ends.low > 0 or ends.high < 0)
-
-
 def with_sure(sites: Sites, rows: pd.DataFrame, seed: int = 0) -> list[dict[str, Any]]:
     """Each site's summary, and whether the pairs that have it surely have a gap."""
     pairs = {str(site): frozenset(some["pair"]) for site, some in rows.groupby("site", sort=False)}
-    known = {some: surely(mean_gap(rows[rows["pair"].isin(some)], seed)) for some in set(pairs.values())}
+    known = {some: mean_gap(rows[rows["pair"].isin(some)], seed).leaves_out_zero for some in set(pairs.values())}
     return [{**site, "sure": known[pairs[site["site"]]]} for site in sites]

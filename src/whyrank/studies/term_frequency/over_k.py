@@ -137,7 +137,7 @@ def _shape(curve: Curve, marginal: bool) -> dict[str, Any]:
     measure = _gains if marginal else _slopes
     (late, early), drawn = measure(curve.ks, curve.means[None], part), measure(curve.ks, curve.drawn, part)
     value, ends, start = math.nan, Interval(math.nan, math.nan), middle(drawn[1])
-    if start.low > 0 or start.high < 0:
+    if start.leaves_out_zero:
         value, ends = float(late[0] / early[0]), middle(drawn[0] / drawn[1])
     mean = middle(curve.drawn.mean(axis=1))
     told = {"value": finite(value), **interval_json(ends)}
@@ -164,7 +164,7 @@ def _gains(ks: list[int], means: np.ndarray, part: int) -> tuple[np.ndarray, np.
 
 
 def _verdict(mean: Interval, ratio: Interval, marginal: bool) -> str:
-    if not (mean.low > 0 or mean.high < 0):
+    if not mean.leaves_out_zero:
         return "none"
     if ratio.high < FLAT and not marginal:
         return "flattens"
