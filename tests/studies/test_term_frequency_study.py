@@ -46,3 +46,10 @@ def test_the_whole_study(tmp_path, real, capfd):
 def test_lexical_rankers_and_twins_are_refused(tmp_path):
     with pytest.raises(UserError, match="cannot be opened"):
         run_term_frequency(["bm25"], "demo", tmp_path / "run", SMALL)
+
+
+def test_an_unknown_term_is_refused_before_anything_is_read(tmp_path):
+    out = tmp_path / "tf"
+    with pytest.raises(UserError, match="term policy"):
+        run_term_frequency(["no-such-ranker"], "no-such-collection", out, SMALL, "foo")
+    assert not out.exists()
