@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 #: Panels side by side; more go below.
 ACROSS = 3
+#: Letters of a legend that fit side by side an inch; its lines and gaps take as much room as so many letters.
+LETTERS, HANDLE = 13, 7
 #: When colours begin again, lines are of another kind.
 KINDS = ("-", "--", ":")
 
@@ -53,10 +55,15 @@ def line_plots(
         for axes in places.flat[len(panels) :]:
             axes.set_visible(False)
         handles = {h.get_label(): h for axes in places.flat for h in axes.get_legend_handles_labels()[0]}
-        figure.legend(
-            list(handles.values()), list(handles), loc="outside lower center", ncols=min(2 * across, len(handles))
-        )
+        fitting = _fitting(list(handles), figure.get_figwidth())
+        figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=fitting)
         return as_svg(figure)
+
+
+def _fitting(labels: Sequence[str], inches: float) -> int:
+    """Columns of a legend that is no wider than its figure."""
+    longest = max((len(label) for label in labels), default=0)
+    return max(1, min(len(labels), int(LETTERS * inches) // (longest + HANDLE)))
 
 
 def _curve(axes: Axes, name: str, points: Sequence[Point], thin: Sequence[Point], number: int) -> None:
