@@ -15,7 +15,7 @@ import pytest
 from safetensors.numpy import load_file
 
 import whyrank as library
-from tests.cli.run import whyrank
+from tests.cli.run import one_line, whyrank
 from tests.learning.small import DOCUMENTS, QRELS, QUERIES, write_collection
 from tests.learning.tiny_training import still_backbone
 from whyrank.cli import several_processes
@@ -143,6 +143,20 @@ def test_killed_after_an_epoch_it_goes_on_and_ends_with_the_same(finished, place
         same = out / "models" / model.name / "model.safetensors"
         assert (model / "model.safetensors").read_bytes() == same.read_bytes()
     assert not [path for path in out.rglob("*") if path.name.startswith(".")], "nothing half-done is left"
+
+
+def test_two_trainings_at_a_time_come_to_the_same_bit_for_bit(finished, place):
+    done = run(place, "--workers", "2", out=place / "beside")
+    assert done.returncode == 0, done.stderr
+    assert "3 trainings, 2 at a time" in done.stderr and "dgre fold3-seed0, epoch 2/2" in done.stderr
+    told = [json.loads((place / name / "train.json").read_text()) for name in ("run", "beside")]
+    assert told[0] == told[1]
+    for model in (place / "run" / "models").iterdir():
+        same = place / "beside" / "models" / model.name / "model.safetensors"
+        assert (model / "model.safetensors").read_bytes() == same.read_bytes()
+    both = run(place, "--workers", "2", "--processes", "2", out=place / "both")
+    assert "give one" in one_line(both)
+    assert not (place / "both").exists()
 
 
 def test_two_processes_come_to_what_one_does(finished, place):

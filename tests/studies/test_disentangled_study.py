@@ -162,6 +162,18 @@ def test_killed_anywhere_it_trains_nothing_twice_and_ends_with_the_same(place, t
     assert told_of(place / "killed") == told_of(place / "calm")
 
 
+def test_two_trainings_at_a_time_come_to_the_same(place, monkeypatch, capsys):
+    parts, sizes = ("table1", "table2"), Sizes(**{**vars(TINY), "seeds": 1, "epochs": 2})
+    run_disentangled(ground(place, sizes), place / "one", parts, FEW)
+    monkeypatch.setattr(Training, "_train", lambda *_: pytest.fail("this process trains nothing"))
+    run_disentangled(ground(place, sizes), place / "two", parts, FEW, workers=2)
+    assert told_of(place / "two") == told_of(place / "one")
+    said = capsys.readouterr().err
+    assert "6 trainings, 2 at a time, one thread each" in said and "drmm fold3-seed0, epoch 2/2" in said
+    run_disentangled(ground(place, sizes), place / "two", parts, FEW, workers=2)
+    assert "at a time" not in capsys.readouterr().err, "what is done is done"
+
+
 def test_other_parts_go_into_the_same_folder_and_share_its_trainings(place, trained):
     out, sizes = place / "parts", Sizes(**{**vars(TINY), "seeds": 1})
     run_disentangled(ground(place, sizes), out, ("table2",), ("bm25", "bert"))
@@ -190,7 +202,7 @@ def test_the_work_is_counted_before_it_begins(place, monkeypatch, capsys):
     made = ground(place, sizes, validation_depth="3")
     work = work_of(made, made.plan(VARIANTS["bert"]), [VARIANTS["bert"], VARIANTS["drmm"]])
     assert work.jobs == 3 * 2 + 3
-    monkeypatch.setattr(command, "_estimate", lambda study: None)
+    monkeypatch.setattr(command, "_estimate", lambda study, workers: None)
     monkeypatch.setattr(VanillaBert, "output", counted)
     monkeypatch.setattr(training_module, "shared_scores", counted_scores)
     run_disentangled(made, place / "counted", ("table2",), ("bm25", "bert"))
@@ -206,10 +218,8 @@ def test_the_work_is_counted_before_it_begins(place, monkeypatch, capsys):
 
 
 def test_seeds_that_are_added_are_trained_alone_and_come_to_the_same(place, monkeypatch):
-    jobs, fitted = [], Training._fitted
-    monkeypatch.setattr(
-        Training, "_fitted", lambda self, job, watch: (jobs.append(job), fitted(self, job, watch))[1]
-    )
+    jobs, fit = [], Training.fit
+    monkeypatch.setattr(Training, "fit", lambda self, job, watch: (jobs.append(job), fit(self, job, watch))[1])
     told = {}
     for out, counts in (("at-once", (2,)), ("added", (1, 2, 1))):
         for count in counts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +12,11 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.console import command, progress_bar, say, suggest
+from whyrank.cli.train_console import tell_plan, train_beside, watching
 from whyrank.errors import UserError
 
 if TYPE_CHECKING:
+    from whyrank.learning.training.side_by_side import Task
     from whyrank.learning.training.training import Training, Watch
     from whyrank.rankers.ranker import Progress
     from whyrank.studies.disentangled.sizes import Sizes
@@ -75,6 +78,9 @@ def disentangled(
     train_qrels: Annotated[
         str | None, typer.Option(help="Judgements to learn from, a file or a collection; the own are the test.")
     ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Trainings at a time, one thread each; faster than one with all.")
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Small sizes: less than ten minutes, not to believe in.")
     ] = False,
@@ -96,7 +102,7 @@ def disentangled(
     sizes = replace(Sizes.quick() if quick else Sizes(), **known)
     parts, rows = parse_parts(only), parse_models(models or (QUICK_MODELS if quick else None))
     ground = _ground(collection, run, start, sizes, train_qrels, read_assignments(set_ or []), seed)
-    run_disentangled(ground, out, parts, rows, query=query, quick=quick)
+    run_disentangled(ground, out, parts, rows, query=query, quick=quick, workers=workers)
     suggest(f"open {out / 'report.html'} in a browser", *_next(out, collection))
 
 
@@ -133,6 +139,7 @@ def run_disentangled(
     *,
     query: str | None = None,
     quick: bool = False,
+    workers: int | None = None,
 ) -> None:
     """All trainings that are not done yet, then the parts, then the report; the same folder takes other parts."""
     from whyrank import __version__
@@ -142,6 +149,7 @@ def run_disentangled(
     from whyrank.store.stages import Stages
     from whyrank.studies.disentangled.study import DisentangledStudy
     from whyrank.studies.disentangled.trainings import Trainings
+    from whyrank.studies.disentangled.variants import VARIANTS
 
     _check_tools(parts)
     shared = ground.inputs()
@@ -152,12 +160,16 @@ def run_disentangled(
     folder = RunFolder.claim(out, "study disentangled", inputs)
     stages = Stages(out / "stages")
     trainings = Trainings(out / "trainings", ground, shared)
+
+    def beside(tasks: Mapping[Task, int]) -> None:
+        train_beside(workers or 1, lambda name: trainings.training(VARIANTS[name]), tasks, study.plan.settings)
+
     study = DisentangledStudy(
-        trainings, parts, models, stages, _watch, _watching, _announce, query, regret=_regret
+        trainings, parts, models, stages, _watch, _watching, _announce, query, _regret, beside if workers else None
     )
     study.check()
     folder.begin()
-    _estimate(study)
+    _estimate(study, workers)
     for found in study.results():
         told = {**found, "quick": quick}
         manifest = folder.record(parts=list(parts), models=list(models), trainings=len(told["trainings"]))
@@ -188,23 +200,22 @@ def _watch(name: str, count: int) -> AbstractContextManager[Progress]:
 
 
 def _watching(training: Training) -> AbstractContextManager[Watch]:
-    from whyrank.cli.train_console import tell_plan, training_bar
-
-    tell_plan(training)
-    return training_bar(training)
+    if training.unfinished:
+        tell_plan(training)
+    return watching(training)
 
 
 def _announce(number: int, of: int, variant: Variant, done: bool) -> None:
     say(f"\n[{number}/{of}] {variant.title}{': done before' if done else ''}")
 
 
-def _estimate(study: DisentangledStudy) -> None:
+def _estimate(study: DisentangledStudy, workers: int | None) -> None:
     """How much there is to do, said before it begins."""
     from whyrank.studies.disentangled.estimate import speed_of, work_of
 
     to_do = [one for one in study.variants if not study.trainings.is_done(one)]
     if to_do:
-        say(work_of(study.trainings.ground, study.plan, to_do).said(speed_of(study.plan)))
+        say(work_of(study.trainings.ground, study.plan, to_do).said(speed_of(study.plan, workers)))
 
 
 def _regret(variant: Variant, why: str) -> None:

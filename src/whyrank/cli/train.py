@@ -13,7 +13,7 @@ from whyrank.cli import options
 from whyrank.cli.console import command, say, suggest
 from whyrank.cli.rank import fingerprint_of, first_stage_of
 from whyrank.cli.several_processes import run_in_processes
-from whyrank.cli.train_console import only_the_first_speaks, show, tell_plan, training_bar
+from whyrank.cli.train_console import only_the_first_speaks, show, tell_plan, train_beside, watching
 from whyrank.errors import UserError
 from whyrank.learning.training.world import process_count
 
@@ -69,10 +69,15 @@ def train(
     processes: Annotated[
         int, typer.Option(min=1, help="Share each batch among so many processes (or GPUs) of this machine.")
     ] = 1,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Train so many folds and seeds at a time, one thread each.")
+    ] = None,
     keep: Annotated[str | None, typer.Option(help="Models to keep: all, first or none; default all.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Of the folds, the first training and more.")] = None,
 ) -> None:
     """Train DGRe or a baseline on your collection, fold by fold, and test it on queries it has not seen."""
+    if workers is not None and (processes > 1 or process_count() > 1):
+        raise UserError("--workers and --processes", todo="give one: several trainings at a time, or one shared")
     if processes > 1 and process_count() == 1:
         raise typer.Exit(run_in_processes(processes))
     flags = {
@@ -83,7 +88,7 @@ def train(
     with only_the_first_speaks():
         asked, told = _asked(flags, config, set_ or [])
         say(f"training {asked['model']} on {asked['backbone']} with {asked['collection']}")
-        _train(asked, told, out)
+        _train(asked, told, out, workers)
 
 
 def _asked(
@@ -109,7 +114,7 @@ def _asked(
     return asked, {**file, **read_assignments(assignments)}
 
 
-def _train(asked: dict[str, Any], told: dict[str, Any], out: Path) -> None:
+def _train(asked: dict[str, Any], told: dict[str, Any], out: Path, workers: int | None) -> None:
     from whyrank.collections.catalogue import open_collection
     from whyrank.learning.models.catalogue import model_class
     from whyrank.learning.training.judgements import judged
@@ -143,19 +148,27 @@ def _train(asked: dict[str, Any], told: dict[str, Any], out: Path) -> None:
         say(f"{out} holds the result already")
         result = json.loads((out / RESULT).read_text(encoding="utf-8"))
     else:
-        result = _run(training, folder, processes, {"first_stage": origin, "asked": {**asked, "settings": told}})
+        result = _run(
+            training, folder, processes, {"first_stage": origin, "asked": {**asked, "settings": told}}, workers
+        )
     show(result)
     suggest(f"open {out / 'report.html'} in a browser", *_next(result, asked, out))
 
 
-def _run(training: Training, folder: RunFolder, processes: Processes, about: dict[str, Any]) -> dict[str, Any]:
+def _run(
+    training: Training, folder: RunFolder, processes: Processes, about: dict[str, Any], workers: int | None
+) -> dict[str, Any]:
     """Trains all there is to train; the first process writes the results. `about` goes into the manifest."""
+    from whyrank.learning.training.side_by_side import Task
     from whyrank.learning.training.summary import trained
 
     tell_plan(training)
     if processes.index == 0:
         folder.begin()
-    with training_bar(training) as watch:
+    if workers and training.unfinished:
+        tasks = {Task(training.plan.model.name, job): training.plan.steps(job.fold) for job in training.unfinished}
+        train_beside(workers, lambda name: training, tasks, training.plan.settings)
+    with watching(training) as watch:
         found, fitted = trained(training, watch)
     result = {**found, "first_stage": about["first_stage"]}
     processes.from_first(lambda: _write(training, folder, result, fitted, about))

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyrank.cli.console import say
 
 if TYPE_CHECKING:
-    from whyrank.learning.training.training import Training, TrainingMoment, Watch
+    from collections.abc import Mapping
+
+    from whyrank.learning.training.settings import TrainSettings
+    from whyrank.learning.training.side_by_side import Task, TrainingOf
+    from whyrank.learning.training.training import Training, TrainingMoment
 
 
 @contextmanager
@@ -39,30 +43,49 @@ def tell_plan(training: Training) -> None:
     say(f"{len(plan.jobs)} trainings of at most {plan.settings.epochs} epochs, {training.steps} steps in all")
 
 
+def watching(training: Training) -> AbstractContextManager[Callable[..., None]]:
+    """A bar; one that workers have done, or that was killed at its very end, has nothing to show."""
+    if not training.unfinished:
+        return nullcontext(lambda moment: None)
+    return training_bar(training.steps, training.plan.settings)
+
+
+def train_beside(
+    workers: int, training_of: TrainingOf, tasks: Mapping[Task, int], settings: TrainSettings
+) -> None:
+    """Fits tasks so many at a time, under one bar."""
+    from whyrank.learning.training.side_by_side import fit_side_by_side
+
+    say(f"{len(tasks)} trainings, {min(workers, len(tasks))} at a time, one thread each")
+    with training_bar(sum(tasks.values()), settings) as tell:
+        fit_side_by_side(workers, training_of, tasks, lambda task, moment: tell(moment, str(task)))
+
+
 @contextmanager
-def training_bar(training: Training) -> Iterator[Watch]:
+def training_bar(steps: int, settings: TrainSettings) -> Iterator[Callable[..., None]]:
     """A bar over the steps of all trainings, with the epoch's losses by name and the last validation value; each
-    epoch that is over leaves a line."""
+    epoch that is over leaves a line. Tell it the moment, and whose it is where that is more than a job."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(16), MofNCompleteColumn(), TimeRemainingColumn())
-    settings, losses = training.plan.settings, ""
+    losses: dict[str, str] = {}
     with Progress(*columns, console=Console(file=sys.stderr, highlight=False, soft_wrap=True)) as bar:
-        task = bar.add_task("training", total=training.steps)
+        task = bar.add_task("training", total=steps)
 
-        def tell(moment: TrainingMoment) -> None:
-            nonlocal losses
-            losses = " ".join(f"{name} {value:.4f}" for name, value in moment.losses.items()) or losses
-            where = f"{moment.job}, epoch {moment.epoch}/{settings.epochs}"
+        def tell(moment: TrainingMoment, whose: str = "") -> None:
+            who = whose or str(moment.job)
+            if moment.losses:
+                losses[who] = " ".join(f"{name} {value:.4f}" for name, value in moment.losses.items())
+            last, where = losses.get(who, ""), f"{who}, epoch {moment.epoch}/{settings.epochs}"
             valid = "" if moment.validation is None else f", {settings.select} {moment.validation:.4f}"
             if moment.over:
-                bar.console.print(f"{where}{f': {losses}' if moment.epoch else ''}{valid}")
-            doing = losses if moment.losses else "measuring"
+                bar.console.print(f"{where}{f': {last}' if moment.epoch else ''}{valid}")
+            doing = last if moment.losses else "measuring"
             bar.update(task, completed=moment.done, description=f"{where}, {doing}{valid}")
 
         yield tell
-        bar.update(task, completed=training.steps, description="training")
+        bar.update(task, completed=steps, description="training")
 
 
 def show(result: dict[str, Any]) -> None:

@@ -7,10 +7,11 @@ the shards it held, which others take over.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 import dask
-from distributed import Client, LocalCluster, as_completed
+from distributed import Client, LocalCluster, as_completed, get_worker
 
 from whyrank.engines.engine import DASK, Item, Result, Shared
 from whyrank.errors import UserError
@@ -19,6 +20,8 @@ from whyrank.errors import UserError
 PATIENCE = 20
 #: How many workers an item may cost before it is held to be the item's own fault.
 LIVES = 3
+#: Under which items say how far they are.
+TOPIC, SAID = "whyrank", "said"
 
 
 class DaskCluster:
@@ -65,6 +68,21 @@ class DaskCluster:
                 yield waiting[future], future.result()
         finally:
             self.client.cancel(list(waiting))
+
+    @contextmanager
+    def hearing(self, hear: Callable[[Any], object]) -> Iterator[None]:
+        """While it lasts, what items `tell` is heard here, in a thread of the client's."""
+        assert self.client is not None
+        self.client.subscribe_topic(TOPIC, lambda event: hear(event[1][SAID]))
+        try:
+            yield
+        finally:
+            self.client.unsubscribe_topic(TOPIC)
+
+
+def tell(message: Any) -> None:
+    """Says something from within an item: numbers, texts and lists of them."""
+    get_worker().log_event(TOPIC, {SAID: message})
 
 
 def _itself(shared: Shared) -> Shared:

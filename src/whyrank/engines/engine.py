@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from whyrank.errors import UserError
+
+if TYPE_CHECKING:
+    from whyrank.engines.dask import LocalWorkers
 
 Shared = TypeVar("Shared")
 Item = TypeVar("Item")
@@ -47,16 +52,24 @@ class Local:
 
 def open_engine(name: str = "local", workers: int | None = None) -> AbstractContextManager[Engine]:
     """`local`, with `workers` processes of one thread each if asked; or `dask://HOST:PORT`, a scheduler."""
-    if workers is not None and workers < 1:
-        raise UserError(f"{workers} workers", todo="give 1 or more")
-    if name == "local" and workers is None:
-        return Local()
-    if name != "local" and not name.startswith(DASK):
+    if name == "local":
+        return Local() if workers is None else open_workers(workers)
+    if not name.startswith(DASK):
         raise UserError(f"unknown engine '{name}'", todo=f"choose local, or {DASK}HOST:PORT")
-    if name != "local" and workers is not None:
+    if workers is not None:
         raise UserError("a cluster has its own workers", todo="leave --workers out, or leave --engine out")
+    return _with_dask().DaskCluster(name.removeprefix(DASK))
+
+
+def open_workers(workers: int) -> LocalWorkers:
+    """So many processes of this machine, one thread each."""
+    if workers < 1:
+        raise UserError(f"{workers} workers", todo="give 1 or more")
+    return _with_dask().LocalWorkers(workers)
+
+
+def _with_dask() -> ModuleType:
     try:
-        from whyrank.engines.dask import DaskCluster, LocalWorkers
+        return import_module("whyrank.engines.dask")
     except ImportError as error:
         raise UserError("Dask is not installed here", todo="pip install 'whyrank[dask]'") from error
-    return LocalWorkers(workers) if workers is not None else DaskCluster(name.removeprefix(DASK))

@@ -65,6 +65,10 @@ class Plan:
         how = self.settings
         return [GradedPairs.of(self.material, split.train, how.negatives, how.positives) for split in self.splits]
 
+    def steps(self, fold: int) -> int:
+        """Steps of a fold's job, should it not stop early."""
+        return self.pairs(fold).steps(self.settings.batch) * self.settings.epochs
+
     @property
     def smallest_part(self) -> int:
         """The fewest pairs that are ever read together in training."""

@@ -88,14 +88,19 @@ class Training:
     @property
     def steps(self) -> int:
         """Steps of all jobs, should none stop early."""
-        return sum(self._steps_of(job) for job in self.plan.jobs)
+        return sum(self.plan.steps(job.fold) for job in self.plan.jobs)
+
+    @property
+    def unfinished(self) -> list[Job]:
+        """Jobs that are still to be fitted."""
+        return [job for job in self.plan.jobs if not self._kept.result(job)]
 
     def run(self, watch: Watch | None = None) -> list[Fitted]:
         """Trains what is not trained yet."""
         self._done, found = 0, []
         for job in self.plan.jobs:
-            found.append(self._fitted(job, watch or (lambda moment: None)))
-            self._done += self._steps_of(job)
+            found.append(self.fit(job, watch or (lambda moment: None)))
+            self._done += self.plan.steps(job.fold)
         return found
 
     def model_folder(self, job: Job) -> Path | None:
@@ -107,10 +112,8 @@ class Training:
         """Deletes what was kept in case of a kill."""
         self._kept.forget(self.models)
 
-    def _steps_of(self, job: Job) -> int:
-        return self.plan.pairs(job.fold).steps(self.plan.settings.batch) * self.plan.settings.epochs
-
-    def _fitted(self, job: Job, watch: Watch) -> Fitted:
+    def fit(self, job: Job, watch: Watch) -> Fitted:
+        """What a job comes to, trained now or before."""
         told = self.processes.from_first(lambda: self._kept.result(job))
         if told:
             return Fitted.from_json(told)

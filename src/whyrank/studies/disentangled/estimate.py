@@ -69,8 +69,18 @@ def documents_of(plan: Plan) -> tuple[int, int]:
     return learned, scored
 
 
-def speed_of(plan: Plan) -> float:
-    """Sequences a second of the plan's network, on some of its test queries' candidates."""
+def speed_of(plan: Plan, workers: int | None = None) -> float:
+    """Sequences a second of the plan's network, on some of its test queries' candidates; of all workers together,
+    as if each had a core."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1 if workers else threads)
+    try:
+        return (workers or 1) * _speed(plan)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _speed(plan: Plan) -> float:
     pairs = sampled_pairs(plan.material, [qid for split in plan.splits for qid in split.test], TIMED)
     network = plan.new_network(plan.seeds[0]).eval()
     assert isinstance(network, TransformerNetwork)

@@ -10,7 +10,8 @@ from typing import Any
 from whyrank.errors import UserError
 from whyrank.learning.material import Material
 from whyrank.learning.optimisation import NotFinite
-from whyrank.learning.training.plan import Plan
+from whyrank.learning.training.plan import Job, Plan
+from whyrank.learning.training.side_by_side import Task
 from whyrank.learning.training.summary import first_stage_values
 from whyrank.rankers.ranker import Watch
 from whyrank.store.stages import Stages
@@ -38,6 +39,8 @@ from whyrank.studies.disentangled.what_is_read import sampled_pairs, what_is_rea
 Announce = Callable[[int, int, Variant, bool], object]
 #: Told of a training that could not be finished, and why.
 Regret = Callable[[Variant, str], object]
+#: Given every job that is to be done, with its steps, fits them; their trainings are finished after that.
+Beside = Callable[[Mapping[Task, int]], object]
 #: Variant -> what train.json says of it.
 Trained = Mapping[str, Mapping[str, Any]]
 
@@ -45,7 +48,7 @@ Trained = Mapping[str, Mapping[str, Any]]
 @dataclass(frozen=True, eq=False)
 class DisentangledStudy:
     """Parts of the paper on one collection. `query` is the one that figures show; `watch` shows work that is no
-    training, `watching` a training."""
+    training, `watching` a training; `beside` fits jobs side by side, not one after another."""
 
     trainings: Trainings
     parts: Sequence[str]
@@ -56,6 +59,7 @@ class DisentangledStudy:
     announce: Announce
     query: str | None = None
     regret: Regret = lambda variant, why: None
+    beside: Beside | None = None
 
     @cached_property
     def plan(self) -> Plan:
@@ -142,6 +146,8 @@ class DisentangledStudy:
     def train(self) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
         """What train.json says of each variant; and why those are lacking whose losses were no numbers."""
         found, lacking, wanted = {}, {}, self.variants
+        if self.beside and (tasks := self.tasks()):
+            self.beside(tasks)
         for number, variant in enumerate(wanted, start=1):
             self.announce(number, len(wanted), variant, self.trainings.is_done(variant))
             try:
@@ -152,6 +158,16 @@ class DisentangledStudy:
                 lacking[variant.name] = error.what
                 self.regret(variant, error.what)
         return found, lacking
+
+    def tasks(self) -> dict[Task, int]:
+        """Every job of a training that is not done, and its steps, which are as many in all trainings."""
+        folds = range(1, len(self.plan.splits) + 1)
+        return {
+            Task(variant.name, Job(fold, seed)): self.plan.steps(fold)
+            for variant in self.variants
+            for fold in folds
+            for seed in self.trainings.missing(variant)
+        }
 
     def tables(self, trained: Trained, measures: Sequence[str]) -> dict[str, Any]:
         found, seed = found_by(trained, first_stage_values(self.plan)), self.trainings.ground.seed

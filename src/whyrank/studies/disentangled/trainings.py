@@ -97,23 +97,41 @@ class Trainings:
     inputs: Mapping[str, Any]
 
     def is_done(self, variant: Variant) -> bool:
+        return not self.missing(variant)
+
+    def missing(self, variant: Variant) -> tuple[int, ...]:
+        """The seeds of a variant that are not trained yet."""
         known = self._known(variant) if (self.folder / variant.name / MANIFEST).is_file() else None
-        return known is not None and {*self.ground.sizes.seeds_of(variant, self.ground.seed)} <= {*known["seeds"]}
+        wanted = self.ground.sizes.seeds_of(variant, self.ground.seed)
+        return tuple(seed for seed in wanted if known is None or seed not in known["seeds"])
 
     def train(self, variant: Variant, watching: Watching) -> dict[str, Any]:
         """What train.json says of a variant, trained now or before: seeds that are new are added to the others."""
-        plan, out = self.ground.plan(variant), self.folder / variant.name
-        inputs = {
-            **self.inputs, "model": variant.model, "settings": plan.settings_json(), "seed": self.ground.seed,
-            "folds": len(plan.splits), "k": self.ground.sizes.depth, "queries": self.ground.sizes.queries,
-        }  # fmt: skip
-        folder = RunFolder.claim(out, "train", inputs)
+        plan = self.ground.plan(variant)
+        folder, missing = self._claimed(variant, plan), self.missing(variant)
         known = self._known(variant) if folder.manifest() else None
-        missing = tuple(seed for seed in plan.seeds if known is None or seed not in known["seeds"])
         if missing:
             known = self._trained(variant, replace(plan, seeds=missing), folder, known, watching)
         assert known is not None
         return of_seeds(known, plan.seeds)
+
+    def training(self, variant: Variant) -> Training:
+        """The training of a variant's missing seeds."""
+        plan = self.ground.plan(variant)
+        return self._begun(variant, replace(plan, seeds=self.missing(variant)), self._claimed(variant, plan))
+
+    def _claimed(self, variant: Variant, plan: Plan) -> RunFolder:
+        inputs = {
+            **self.inputs, "model": variant.model, "settings": plan.settings_json(), "seed": self.ground.seed,
+            "folds": len(plan.splits), "k": self.ground.sizes.depth, "queries": self.ground.sizes.queries,
+        }  # fmt: skip
+        return RunFolder.claim(self.folder / variant.name, "train", inputs)
+
+    @staticmethod
+    def _begun(variant: Variant, plan: Plan, folder: RunFolder) -> Training:
+        out, keep = folder.path, "all" if variant.kept else "none"
+        folder.begin()
+        return FirstFoldKept(plan, out, out / f".training-{folder.key}", keep=keep)
 
     def _known(self, variant: Variant) -> dict[str, Any] | None:
         """What train.json says already."""
@@ -124,9 +142,7 @@ class Trainings:
         self, variant: Variant, plan: Plan, folder: RunFolder, known: dict[str, Any] | None, watching: Watching
     ) -> dict[str, Any]:
         """Trains the seeds of a plan, and writes them with those that are known."""
-        out, keep = folder.path, "all" if variant.kept else "none"
-        training = FirstFoldKept(plan, out, out / f".training-{folder.key}", keep=keep)
-        folder.begin()
+        training, out = self._begun(variant, plan, folder), folder.path
         with watching(training) as watch:
             result, fitted = trained(training, watch)
         result = joined(known, {**result, "first_stage": self.ground.origin})

@@ -1,0 +1,74 @@
+"""Jobs of trainings side by side, each in a process of one thread.
+
+A small model gains little by a second thread, two jobs on two cores gain nearly all of it. A job leaves what it
+comes to in its training's own work folder, where whoever runs the training afterwards finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from time import monotonic
+from typing import Any, NamedTuple
+
+import torch
+
+from whyrank.engines.engine import open_workers
+from whyrank.errors import UserError
+from whyrank.learning.optimisation import NotFinite
+from whyrank.learning.training.plan import Job
+from whyrank.learning.training.training import Training, TrainingMoment
+
+#: Seconds between two words of a job in the midst of an epoch.
+PAUSE = 1.0
+
+
+class Task(NamedTuple):
+    """A job of the training that has this name."""
+
+    name: str
+    job: Job
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.job}"
+
+
+#: The training of a name, as a worker opens it.
+TrainingOf = Callable[[str], Training]
+#: Told where a task is; `done` counts the steps of all tasks together.
+WatchTasks = Callable[[Task, TrainingMoment], object]
+
+
+def fit_side_by_side(workers: int, training_of: TrainingOf, steps: Mapping[Task, int], watch: WatchTasks) -> None:
+    """Fits all tasks, so many at a time; `steps` says how many each has at most. A task whose loss is no number is
+    left where it was: it is told by whoever goes on with its training."""
+    done = dict.fromkeys(steps, 0)
+
+    def hear(told: dict[str, Any]) -> None:
+        job = Job(*told.pop("job"))
+        task, moment = Task(told.pop("name"), job), TrainingMoment(job=job, **told)
+        done[task] = moment.done
+        watch(task, moment._replace(done=sum(done.values())))
+
+    with open_workers(min(workers, len(steps))) as engine, engine.hearing(hear):
+        for number, _ in engine.each(_fit, training_of, list(steps)):
+            task = list(steps)[number]
+            done[task] = steps[task]
+
+
+def _fit(training_of: TrainingOf, task: Task) -> None:
+    from whyrank.engines.dask import tell
+
+    torch.set_num_threads(1)
+    last = 0.0
+
+    def say(moment: TrainingMoment) -> None:
+        nonlocal last
+        if moment.over or monotonic() - last > PAUSE:
+            last = monotonic()
+            tell({"name": task.name, **moment._asdict()})
+
+    try:
+        training_of(task.name).fit(task.job, say)
+    except UserError as error:
+        if not isinstance(error.__cause__, NotFinite):
+            raise

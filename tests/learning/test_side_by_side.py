@@ -1,0 +1,51 @@
+"""Trainings side by side: the same as one after another, and what is told of them meanwhile."""
+
+import pytest
+
+from tests.learning.tiny_training import assert_equal, still_backbone, training, weights
+from whyrank.errors import UserError
+from whyrank.learning.optimisation import NotFinite
+from whyrank.learning.training.side_by_side import Task, fit_side_by_side
+from whyrank.learning.training.training import Training
+
+HOW = {"model": "bert", "seeds": (0, 1), "epochs": 2, "max_length": 24}
+
+
+def tasks_of(one):
+    return {Task("mine", job): one.plan.steps(job.fold) for job in one.unfinished}
+
+
+def test_two_at_a_time_come_to_the_same_as_one_after_another(tmp_path, monkeypatch):
+    still_backbone(tmp_path)
+    calm, beside = (training(tmp_path, name, **HOW) for name in ("calm", "beside"))
+    expected = calm.run()
+    told = []
+    fit_side_by_side(2, lambda name: beside, tasks_of(beside), lambda task, moment: told.append((task, moment)))
+    assert not beside.unfinished
+    assert_equal(weights(tmp_path, "beside"), weights(tmp_path, "calm"))
+    monkeypatch.setattr(Training, "_train", lambda *_: pytest.fail("trained twice"))
+    assert beside.run() == expected
+    ended = {(task, moment.epoch) for task, moment in told if moment.over}
+    assert ended == {(task, epoch) for task in tasks_of(training(tmp_path, "other", **HOW)) for epoch in range(3)}
+    assert max(moment.done for _, moment in told) == beside.steps, "steps of all jobs together"
+
+
+def test_a_loss_that_is_no_number_is_told_by_who_goes_on(tmp_path):
+    still_backbone(tmp_path)
+    told = training(tmp_path, **HOW, margin=1e39)
+    fit_side_by_side(2, lambda name: told, tasks_of(told), lambda task, moment: None)
+    assert len(told.unfinished) == 6
+    with pytest.raises(UserError, match="of fold1-seed0") as caught:
+        told.run()
+    assert isinstance(caught.value.__cause__, NotFinite)
+
+
+def test_another_error_is_the_workers_own(tmp_path):
+    still_backbone(tmp_path)
+    told = training(tmp_path, **HOW)
+
+    def refuse(name):
+        raise UserError(f"no training is called {name}")
+
+    with pytest.raises(UserError, match="called mine"):
+        fit_side_by_side(2, refuse, tasks_of(told), lambda task, moment: None)
