@@ -36,6 +36,14 @@ def tiny(monkeypatch):
     register(monkeypatch)
 
 
+def test_what_is_to_beat_is_the_first_stage_on_the_validation_queries(tmp_path):
+    told = training(tmp_path, validation_depth=3)
+    for fold, split in enumerate(told.plan.splits, start=1):
+        run = {qid: {row.docno: -row.rank for row in FIRST[qid][:3]} for qid in split.validation}
+        values = [value for _, _, value in per_query(run, {qid: QRELS[qid] for qid in run}, ["nDCG@5"])]
+        assert told.to_beat(fold) == pytest.approx(fmean(values))
+
+
 @pytest.mark.parametrize(("accumulate", "size"), [(1, 4), (2, 6)])
 def test_epochs_are_a_plain_loop_of_torch(tmp_path, accumulate, size):
     told = plan(

@@ -35,6 +35,9 @@ def tell_plan(training: Training) -> None:
     for number, split in enumerate(plan.splits, start=1):
         parts = ", ".join(f"{len(qids)} {part}" for part, qids in split)
         say(f"fold {number}: {parts} queries; {len(plan.pairs(number))} pairs an epoch")
+    folds = range(1, len(plan.splits) + 1)
+    values = ", ".join(f"{training.to_beat(fold):.4f}" for fold in folds)
+    say(f"to beat on the validation queries, the first stage: {plan.settings.select} {values}")
     material = plan.material
     if material.not_found:
         say(f"{material.not_found} judged queries have no candidates and are measured as 0")

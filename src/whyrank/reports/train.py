@@ -21,7 +21,7 @@ Told = dict[str, Any]
 def write_train(told: Told, folder: Path, manifest: dict[str, Any]) -> list[Path]:
     """train.json, the figures and report.html."""
     paths = [folder / "train.json", folder / "curves.svg", folder / "means.svg"]
-    curves = loss_curves(told["runs"], told["settings"]["training"]["select"])
+    curves = loss_curves(told["runs"], told["settings"]["training"]["select"], told["to_beat"])
     means = fold_means(told["by_fold"], told["table"], told["model"])
     write_json(paths[0], told)
     write_text(paths[1], curves)
@@ -67,7 +67,7 @@ def _report(told: Told, curves: str, means: str) -> Report:
     report.heading("Learning")
     caption = (
         f"A line a seed. A ring marks the epoch that validation {told['settings']['training']['select']} chose; "
-        "epoch 0 is the model before training."
+        "epoch 0 is the model before training; dashed is the first stage on the validation queries."
     )
     report.figure(curves, caption, _history(told))
     report.heading("How it was trained")

@@ -15,9 +15,9 @@ Run = dict[str, Any]
 ACROSS = 3
 
 
-def loss_curves(runs: Sequence[Run], select: str) -> str:
+def loss_curves(runs: Sequence[Run], select: str, to_beat: Sequence[float]) -> str:
     """A panel for the loss, for each of its parts where it has several, and for validation; a colour a fold, a
-    line a seed, a ring at the epoch that was chosen."""
+    line a seed, a ring at the epoch that was chosen; dashed what the first stage has on validation, a fold."""
     names = loss_names(runs)
     panels = ["loss", *(name for name in names if len(names) > 1), "validation"]
     across = min(ACROSS, len(panels))
@@ -28,6 +28,8 @@ def loss_curves(runs: Sequence[Run], select: str) -> str:
             for run in runs:
                 _curve(axes, panel, run)
             title = {"loss": "training loss", "validation": f"validation {select}"}.get(panel, f"{panel} loss")
+            for fold, value in enumerate(to_beat if panel == "validation" else (), start=1):
+                axes.axhline(value, color=_colour(fold), linewidth=0.8, linestyle="--")
             bare(axes).set_title(title, loc="left")
             axes.set_xlabel("epoch")
             axes.tick_params(labelbottom=True)

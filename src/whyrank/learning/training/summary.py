@@ -20,6 +20,7 @@ def trained(training: Training, watch: Watch | None = None) -> tuple[dict[str, A
     plan = training.plan
     fitted = training.run(watch)
     material, first = plan.material, first_stage_values(plan)
+    folds = range(1, len(plan.splits) + 1)
     return {
         "model": plan.model.name,
         "backbone": plan.backbone.name,
@@ -30,7 +31,8 @@ def trained(training: Training, watch: Watch | None = None) -> tuple[dict[str, A
         "queries": len(material.queries),
         "not_found": material.not_found,
         "lacking": material.lacking,
-        "pairs": [len(plan.pairs(fold)) for fold in range(1, len(plan.splits) + 1)],
+        "pairs": [len(plan.pairs(fold)) for fold in folds],
+        "to_beat": [training.to_beat(fold) for fold in folds],
         **summarise(plan.model.name, fitted, first, plan.settings.measures, plan.seeds[0]),
         "runs": [_run(training, one) for one in fitted],
         "first_stage_values": first,

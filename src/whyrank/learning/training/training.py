@@ -95,6 +95,12 @@ class Training:
         """Jobs that are still to be fitted."""
         return [job for job in self.plan.jobs if not self._kept.result(job)]
 
+    def to_beat(self, fold: int) -> float:
+        """The measure that selects, of a fold's validation candidates in the order that they came in."""
+        select = self.plan.settings.select
+        found = self._to_choose_by(self.plan.splits[fold - 1].validation).first_stage([select])
+        return fmean(found[select].values())
+
     def run(self, watch: Watch | None = None) -> list[Fitted]:
         """Trains what is not trained yet."""
         self._done, found = 0, []
