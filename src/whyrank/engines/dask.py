@@ -6,6 +6,7 @@ the shards it held, which others take over.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
@@ -20,6 +21,8 @@ from whyrank.errors import UserError
 PATIENCE = 20
 #: How many workers an item may cost before it is held to be the item's own fault.
 LIVES = 3
+#: The environment of our own workers: they say nothing of being stopped; one that is killed is told by its nanny.
+QUIET = {"distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "error"}
 #: Under which items say how far they are.
 TOPIC, SAID = "whyrank", "said"
 
@@ -98,7 +101,9 @@ class LocalWorkers(DaskCluster):
         self.cluster: LocalCluster | None = None
 
     def __enter__(self) -> Self:
-        dask.config.set({"distributed.scheduler.allowed-failures": LIVES, "distributed.worker.daemon": True})
+        dask.config.set(
+            {"distributed.scheduler.allowed-failures": LIVES, "distributed.worker.daemon": True, **QUIET}
+        )
         self.cluster = LocalCluster(
             n_workers=self.workers, threads_per_worker=1, processes=True, dashboard_address=None
         )
@@ -106,6 +111,8 @@ class LocalWorkers(DaskCluster):
         return self
 
     def __exit__(self, *_: object) -> None:
+        """What is stopped half-way is no news to who stopped it."""
+        logging.getLogger("distributed").setLevel(logging.ERROR)
         super().__exit__()
         if self.cluster is not None:
             self.cluster.close()

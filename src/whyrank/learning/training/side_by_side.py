@@ -60,12 +60,14 @@ def _fit(training_of: TrainingOf, task: Task) -> None:
 
     torch.set_num_threads(1)
     last = 0.0
+    losses: dict[str, float] = {}
 
     def say(moment: TrainingMoment) -> None:
-        nonlocal last
+        nonlocal last, losses
+        losses = moment.losses or losses
         if moment.over or monotonic() - last > PAUSE:
             last = monotonic()
-            tell({"name": task.name, **moment._asdict()})
+            tell({"name": task.name, **moment._asdict(), "losses": losses})
 
     try:
         training_of(task.name).fit(task.job, say)
