@@ -75,7 +75,7 @@ class Learner:
         same rate all the time."""
         how = how or Descent()
         groups = [{**group, "lr": rate} for some, rate in rates for group in parameter_groups(some, how.decay)]
-        optimiser = AdamW(groups)
+        optimiser = AdamW(groups, fused=True)
 
         def share(step: int) -> float:
             return 1.0 if steps is None else rate_share(step, steps, how.warm_up)
