@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 
 class UserError(Exception):
@@ -16,6 +18,10 @@ class UserError(Exception):
     def __init__(self, what: str, *, where: str | Path | None = None, todo: str | None = None) -> None:
         self.what, self.where, self.todo = what, None if where is None else str(where), todo
         super().__init__(what, self.where, todo)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As another process is sent it."""
+        return partial(type(self), where=self.where, todo=self.todo), (self.what,)
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""

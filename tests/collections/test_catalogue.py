@@ -12,6 +12,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import pytest
 
 from whyrank.collections import available, fetch, open_collection, trec_rag
@@ -183,6 +184,8 @@ def test_an_ir_datasets_id_is_opened_through_the_real_library(tmp_path: Path) ->
     assert dict(collection.documents()) == {"d1": "red cat", "d2": "blue dog"}
     assert (collection.queries, collection.qrels) == ({"q1": "cat"}, {"q1": {"d1": 2}})
     assert [r[1:4] for r in (collection.first_stage or {})["q1"]] == [("d2", 1, 3.0), ("d1", 2, 1.0)]
+    sent = cloudpickle.loads(cloudpickle.dumps(collection))
+    assert list(sent.documents()) == list(collection.documents()), "workers of a training are sent it"
     with pytest.raises(UserError, match="ir_datasets has no 'known/sat'; did you mean known/set"):
         open_collection("irds:known/sat")
 

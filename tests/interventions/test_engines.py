@@ -1,6 +1,7 @@
 """Where shards run: workers give the rows of one process, whatever happens to them."""
 
 import os
+import pickle
 import signal
 import threading
 
@@ -83,6 +84,21 @@ def test_a_worker_with_other_weights_is_refused(ranker, pairs, plan):
             sweep(ranker, pairs[:2], plan, engine=engine)
     finally:
         weight.data[1000, 0] = kept
+
+
+def die(shared, item):
+    os._exit(1)
+
+
+def test_an_item_that_kills_its_workers_is_named():
+    with open_engine(workers=1) as engine, pytest.raises(UserError, match="4 workers died of the third shard"):
+        list(engine.each(die, None, ["the third shard"]))
+
+
+def test_an_error_is_the_same_in_another_process():
+    error = pickle.loads(pickle.dumps(UserError("no query", where="file:3", todo="give one")))
+    assert type(error) is UserError and str(error) == "file:3: no query; give one"
+    assert (error.what, error.where, error.todo) == ("no query", "file:3", "give one")
 
 
 def test_bad_engines_are_named():

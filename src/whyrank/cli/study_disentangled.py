@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ import typer
 from whyrank.cli import options
 from whyrank.cli.console import command, progress_bar, say, suggest
 from whyrank.cli.train_console import tell_plan, train_beside, watching
+from whyrank.engines.engine import open_workers
 from whyrank.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from whyrank.rankers.ranker import Progress
     from whyrank.studies.disentangled.sizes import Sizes
     from whyrank.studies.disentangled.study import DisentangledStudy
-    from whyrank.studies.disentangled.trainings import Ground
+    from whyrank.studies.disentangled.trainings import Ground, Trainings
     from whyrank.studies.disentangled.variants import Variant
 
 #: Collections whose own judgements are a test, and what to learn from.
@@ -67,7 +69,7 @@ def disentangled(
         typer.Option(help="Some parts: table1 to table6, layers, figures, opened; default all."),
     ] = None,
     query: Annotated[
-        str | None, typer.Option(help="The query of the figures; default: the test query with most relevant.")
+        str | None, typer.Option(help="The judged query of the figures; default: a test query with many relevant.")
     ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A setting of all trainings, as of whyrank train: key=value.")
@@ -149,9 +151,8 @@ def run_disentangled(
     from whyrank.store.stages import Stages
     from whyrank.studies.disentangled.study import DisentangledStudy
     from whyrank.studies.disentangled.trainings import Trainings
-    from whyrank.studies.disentangled.variants import VARIANTS
 
-    _check_tools(parts)
+    _check_tools(parts, workers)
     shared = ground.inputs()
     inputs = {
         "whyrank": __version__, **shared, "sizes": ground.sizes.shared(), "seed": ground.seed,
@@ -160,19 +161,18 @@ def run_disentangled(
     folder = RunFolder.claim(out, "study disentangled", inputs)
     stages = Stages(out / "stages")
     trainings = Trainings(out / "trainings", ground, shared)
-
-    def beside(tasks: Mapping[Task, int]) -> None:
-        train_beside(workers or 1, lambda name: trainings.training(VARIANTS[name]), tasks, study.plan.settings)
-
+    beside = partial(_beside, trainings, workers) if workers else None
     study = DisentangledStudy(
-        trainings, parts, models, stages, _watch, _watching, _announce, query, _regret, beside if workers else None
+        trainings, parts, models, stages, _watch, _watching, _announce, query, _regret, beside
     )
     study.check()
     folder.begin()
     _estimate(study, workers)
     for found in study.results():
         told = {**found, "quick": quick}
-        manifest = folder.record(parts=list(parts), models=list(models), trainings=len(told["trainings"]))
+        manifest = folder.record(
+            **study.about(), models=list(models), trainings=len(told["trainings"]), query=query, workers=workers
+        )
         paths = write_study(told, out, manifest)
     folder.save(manifest)
     forget_shards(out / "stages" / "shards")
@@ -180,8 +180,10 @@ def run_disentangled(
     say(f"wrote {', '.join(path.name for path in paths)} to {out}")
 
 
-def _check_tools(parts: tuple[str, ...]) -> None:
+def _check_tools(parts: tuple[str, ...], workers: int | None) -> None:
     """What the last parts need is asked for before the first: a training may take hours."""
+    if workers:
+        open_workers(workers)
     from whyrank.studies.disentangled.embeddings import check_scikit_learn
     from whyrank.text.wordnet import wordnet_synonyms
 
@@ -203,6 +205,23 @@ def _watching(training: Training) -> AbstractContextManager[Watch]:
     if training.unfinished:
         tell_plan(training)
     return watching(training)
+
+
+def _beside(trainings: Trainings, workers: int, tasks: Mapping[Task, int]) -> dict[str, UserError]:
+    """Trains side by side; gives the models whose losses were no numbers, and why."""
+    from whyrank.studies.disentangled.variants import VARIANTS
+
+    if not tasks:
+        return {}
+    first = trainings.training(VARIANTS[next(iter(tasks)).name])
+    tell_plan(first)
+    lost: dict[str, UserError] = {}
+    for task, why in train_beside(
+        workers, lambda name: trainings.training(VARIANTS[name]), tasks, first.plan.settings
+    ):
+        say(f"{task}: {why.what}")
+        lost[task.name] = why
+    return lost
 
 
 def _announce(number: int, of: int, variant: Variant, done: bool) -> None:

@@ -14,6 +14,7 @@ from whyrank.cli.console import command, say, suggest
 from whyrank.cli.rank import fingerprint_of, first_stage_of
 from whyrank.cli.several_processes import run_in_processes
 from whyrank.cli.train_console import only_the_first_speaks, show, tell_plan, train_beside, watching
+from whyrank.engines.engine import open_workers
 from whyrank.errors import UserError
 from whyrank.learning.training.world import process_count
 
@@ -88,6 +89,8 @@ def train(
     with only_the_first_speaks():
         asked, told = _asked(flags, config, set_ or [])
         say(f"training {asked['model']} on {asked['backbone']} with {asked['collection']}")
+        if workers is not None:
+            open_workers(workers)  # what they need is asked for before anything is opened
         _train(asked, told, out, workers)
 
 
@@ -95,10 +98,14 @@ def _asked(
     flags: dict[str, Any], config: Path | None, assignments: list[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the flags say, else the file, else the defaults; and the settings by name."""
+    from whyrank.learning.models.catalogue import model_class
     from whyrank.learning.settings_values import typed
-    from whyrank.learning.training.options import read_assignments, read_toml
+    from whyrank.learning.training.options import read_assignments, read_toml, settled
 
     file = read_toml(config) if config else {}
+    for name in ("workers", "processes"):
+        if name in file:
+            raise UserError(f"{name} in a file", where=config, todo=f"give --{name}")
     kinds = {"folds": int, "seeds": int, "k": int, "queries": int, "seed": int}
     own = {name: typed(name, file.pop(name), kinds.get(name, str), config) for name in flags if name in file}
     given = {name: value for name, value in flags.items() if value is not None}
@@ -111,6 +118,7 @@ def _asked(
             raise UserError(
                 f"{name} is {asked[name]}", where=config if name in own else None, todo="give 1 or more"
             )
+    settled(model_class(asked["model"]), file, asked, config)
     return asked, {**file, **read_assignments(assignments)}
 
 
@@ -148,16 +156,13 @@ def _train(asked: dict[str, Any], told: dict[str, Any], out: Path, workers: int 
         say(f"{out} holds the result already")
         result = json.loads((out / RESULT).read_text(encoding="utf-8"))
     else:
-        result = _run(
-            training, folder, processes, {"first_stage": origin, "asked": {**asked, "settings": told}}, workers
-        )
+        about = {"first_stage": origin, "asked": {**asked, "settings": told}, "workers": workers}
+        result = _run(training, folder, processes, about)
     show(result)
     suggest(f"open {out / 'report.html'} in a browser", *_next(result, asked, out))
 
 
-def _run(
-    training: Training, folder: RunFolder, processes: Processes, about: dict[str, Any], workers: int | None
-) -> dict[str, Any]:
+def _run(training: Training, folder: RunFolder, processes: Processes, about: dict[str, Any]) -> dict[str, Any]:
     """Trains all there is to train; the first process writes the results. `about` goes into the manifest."""
     from whyrank.learning.training.side_by_side import Task
     from whyrank.learning.training.summary import trained
@@ -165,9 +170,11 @@ def _run(
     tell_plan(training)
     if processes.index == 0:
         folder.begin()
-    if workers and training.unfinished:
-        tasks = {Task(training.plan.model.name, job): training.plan.steps(job.fold) for job in training.unfinished}
-        train_beside(workers, lambda name: training, tasks, training.plan.settings)
+    plan, to_do = training.plan, training.unfinished
+    if about["workers"] and to_do:
+        tasks = {Task(plan.model.name, job): plan.steps(job.fold) for job in to_do}
+        for _, lost in train_beside(about["workers"], lambda name: training, tasks, plan.settings):
+            raise lost
     with watching(training) as watch:
         found, fitted = trained(training, watch)
     result = {**found, "first_stage": about["first_stage"]}

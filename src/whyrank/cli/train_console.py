@@ -14,6 +14,7 @@ from whyrank.cli.console import say
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from whyrank.errors import UserError
     from whyrank.learning.training.settings import TrainSettings
     from whyrank.learning.training.side_by_side import Task, TrainingOf
     from whyrank.learning.training.training import Training, TrainingMoment
@@ -55,13 +56,13 @@ def watching(training: Training) -> AbstractContextManager[Callable[..., None]]:
 
 def train_beside(
     workers: int, training_of: TrainingOf, tasks: Mapping[Task, int], settings: TrainSettings
-) -> None:
-    """Fits tasks so many at a time, under one bar."""
+) -> Iterator[tuple[Task, UserError]]:
+    """Fits tasks so many at a time, under one bar; gives those whose loss is no number."""
     from whyrank.learning.training.side_by_side import fit_side_by_side
 
     say(f"{len(tasks)} trainings, {min(workers, len(tasks))} at a time, one thread each")
     with training_bar(sum(tasks.values()), settings) as tell:
-        fit_side_by_side(workers, training_of, tasks, lambda task, moment: tell(moment, str(task)))
+        yield from fit_side_by_side(workers, training_of, tasks, lambda task, moment: tell(moment, str(task)))
 
 
 @contextmanager

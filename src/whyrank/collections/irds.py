@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from whyrank.collections.collection import Collection
@@ -17,7 +18,7 @@ def open_dataset(name: str) -> Collection:
         raise UserError(f"{name} has no documents or no queries of its own", todo=f"try one of {name}/...")
     qrels = _qrels(dataset) if dataset.has_qrels() else None
     stage = _run(dataset) if dataset.has_scoreddocs() else None
-    return Collection(name, lambda: _documents(name, dataset), _queries(name, dataset), qrels, stage)
+    return Collection(name, partial(_documents, name), _queries(name, dataset), qrels, stage)
 
 
 def _load(name: str) -> Any:
@@ -34,8 +35,9 @@ def _load(name: str) -> Any:
         raise UserError(f"ir_datasets has no {name!r}", todo=todo) from error
 
 
-def _documents(name: str, dataset: Any) -> Iterator[Document]:
-    for row in dataset.docs_iter():
+def _documents(name: str) -> Iterator[Document]:
+    """Opened anew: a dataset that is open cannot be sent to another process."""
+    for row in _load(name).docs_iter():
         yield Document(str(row.doc_id), _text(name, "document", row.doc_id, row))
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 import dask
-from distributed import Client, LocalCluster, as_completed, get_worker
+from distributed import Client, KilledWorker, LocalCluster, as_completed, get_worker
 
 from whyrank.engines.engine import DASK, Item, Result, Shared
 from whyrank.errors import UserError
@@ -21,8 +21,13 @@ from whyrank.errors import UserError
 PATIENCE = 20
 #: How many workers an item may cost before it is held to be the item's own fault.
 LIVES = 3
-#: The environment of our own workers: they say nothing of being stopped; one that is killed is told by its nanny.
-QUIET = {"distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "error"}
+#: Our own workers end with us and say nothing of being stopped (one that is killed is told by its nanny); what all
+#: items share may be large.
+OWN = {
+    "distributed.worker.daemon": True,
+    "distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "error",
+    "distributed.admin.large-graph-warning-threshold": "1GB",
+}
 #: Under which items say how far they are.
 TOPIC, SAID = "whyrank", "said"
 
@@ -68,7 +73,7 @@ class DaskCluster:
         }
         try:
             for future in as_completed(list(waiting)):
-                yield waiting[future], future.result()
+                yield waiting[future], _result(future, items[waiting[future]])
         finally:
             self.client.cancel(list(waiting))
 
@@ -88,6 +93,14 @@ def tell(message: Any) -> None:
     get_worker().log_event(TOPIC, {SAID: message})
 
 
+def _result(future: Any, item: object) -> Any:
+    try:
+        return future.result()
+    except KilledWorker as error:
+        todo = "is there memory enough? fewer workers need less"
+        raise UserError(f"{LIVES + 1} workers died of {item}", todo=todo) from error
+
+
 def _itself(shared: Shared) -> Shared:
     return shared
 
@@ -101,18 +114,19 @@ class LocalWorkers(DaskCluster):
         self.cluster: LocalCluster | None = None
 
     def __enter__(self) -> Self:
-        dask.config.set(
-            {"distributed.scheduler.allowed-failures": LIVES, "distributed.worker.daemon": True, **QUIET}
-        )
+        dask.config.set({"distributed.scheduler.allowed-failures": LIVES, **OWN})
         self.cluster = LocalCluster(
-            n_workers=self.workers, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=self.workers, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=None
         )
         self.client = Client(self.cluster)
         return self
 
     def __exit__(self, *_: object) -> None:
         """What is stopped half-way is no news to who stopped it."""
-        logging.getLogger("distributed").setLevel(logging.ERROR)
+        log = logging.getLogger("distributed")
+        level = log.level
+        log.setLevel(logging.ERROR)
         super().__exit__()
         if self.cluster is not None:
             self.cluster.close()
+        log.setLevel(level)

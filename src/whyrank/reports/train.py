@@ -125,8 +125,14 @@ def _data(told: Told) -> tuple[list[str], list[list[Cell]]]:
 
 def _history(told: Told) -> tuple[list[str], list[list[Cell]]]:
     panels = ["loss", *loss_names(told["runs"]), "validation"]
-    return ["fold", "seed", "epoch", *panels], [
-        [run["fold"], run["seed"], row["epoch"], *(value_of(row, panel) for panel in panels)]
+    return ["fold", "seed", "epoch", *panels, "first stage"], [
+        [
+            run["fold"],
+            run["seed"],
+            row["epoch"],
+            *(value_of(row, panel) for panel in panels),
+            told["to_beat"][run["fold"] - 1],
+        ]
         for run in told["runs"]
         for row in run["history"]
     ]

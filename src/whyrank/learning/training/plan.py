@@ -85,6 +85,19 @@ class Plan:
         return {"model": asdict(self.network), "training": asdict(self.settings)}
 
 
+class Basis(NamedTuple):
+    """What plans of different models stand on together."""
+
+    ingredients: Ingredients
+    material: Material
+
+    @classmethod
+    def of(cls, what: Judged, first: Run, backbone: str, settings: TrainSettings, k: int) -> Basis:
+        ingredients = Ingredients(backbone_checkpoint(backbone), what.collection)
+        material = Material.of(what.collection, first, k=k, positive=settings.positive, relevant=False)
+        return cls(ingredients, material)
+
+
 def plan_training(
     model: str,
     backbone: str,
@@ -97,25 +110,25 @@ def plan_training(
     k: int = 100,
     queries: int | None = None,
     names: Iterable[str] = (),
+    basis: Basis | None = None,
 ) -> Plan:
     """Trains `model` on `backbone`, in folds of the judged queries or on the others than the test's.
 
     `told` are settings of the model and of the training by name; `first` gives the candidates, k a query;
     `queries` takes only the first so many (of those to learn from, where test queries are given); the first seed
-    decides the folds.
+    decides the folds. `basis` is what other plans of the same collection, backbone and candidates stand on.
     """
     kind = model_class(model)
     network, settings = settled(kind, told, names)
-    checkpoint = backbone_checkpoint(backbone)
-    ingredients = Ingredients(checkpoint, what.collection)
+    ingredients, material = basis or Basis.of(what, first, backbone, settings, k)
     with seeded(seeds[0]):
         built = kind.of(network, ingredients)  # what does not fit the backbone or a file is refused here
     network = fitted_length(network, built, asked="max_length" in told)
-    material = Material.of(what.collection, first, k=k, positive=settings.positive, relevant=False)
     splits = _splits(what, material, folds, seeds[0], queries)
     found = Plan(
-        kind, network, settings, checkpoint, what.collection, material, tuple(splits), tuple(seeds), ingredients
-    )
+        kind, network, settings, ingredients.checkpoint, what.collection, material, tuple(splits), tuple(seeds),
+        ingredients,
+    )  # fmt: skip
     check_splits(found)
     check_parts(found, built)
     return found

@@ -6,7 +6,8 @@ comes to in its training's own work folder, where whoever runs the training afte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -38,10 +39,12 @@ TrainingOf = Callable[[str], Training]
 WatchTasks = Callable[[Task, TrainingMoment], object]
 
 
-def fit_side_by_side(workers: int, training_of: TrainingOf, steps: Mapping[Task, int], watch: WatchTasks) -> None:
-    """Fits all tasks, so many at a time; `steps` says how many each has at most. A task whose loss is no number is
-    left where it was: it is told by whoever goes on with its training."""
-    done = dict.fromkeys(steps, 0)
+def fit_side_by_side(
+    workers: int, training_of: TrainingOf, steps: Mapping[Task, int], watch: WatchTasks
+) -> Iterator[tuple[Task, UserError]]:
+    """Fits all tasks, so many at a time; `steps` says how many each has at most. Gives those whose loss is no
+    number, as soon as it is known."""
+    tasks, done = list(steps), dict.fromkeys(steps, 0)
 
     def hear(told: dict[str, Any]) -> None:
         job = Job(*told.pop("job"))
@@ -50,27 +53,33 @@ def fit_side_by_side(workers: int, training_of: TrainingOf, steps: Mapping[Task,
         watch(task, moment._replace(done=sum(done.values())))
 
     with open_workers(min(workers, len(steps))) as engine, engine.hearing(hear):
-        for number, _ in engine.each(_fit, training_of, list(steps)):
-            task = list(steps)[number]
-            done[task] = steps[task]
+        for number, lost in engine.each(_fit, training_of, tasks):
+            done[tasks[number]] = steps[tasks[number]]
+            if lost:
+                yield tasks[number], lost
 
 
-def _fit(training_of: TrainingOf, task: Task) -> None:
+def _fit(training_of: TrainingOf, task: Task) -> UserError | None:
+    """Why there is no result, if its loss was no number."""
     from whyrank.engines.dask import tell
 
     torch.set_num_threads(1)
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
     last = 0.0
     losses: dict[str, float] = {}
 
     def say(moment: TrainingMoment) -> None:
         nonlocal last, losses
         losses = moment.losses or losses
-        if moment.over or monotonic() - last > PAUSE:
+        measured = not moment.losses
+        if measured or monotonic() - last > PAUSE:
             last = monotonic()
-            tell({"name": task.name, **moment._asdict(), "losses": losses})
+            tell({"name": task.name, **moment._asdict(), "losses": losses if moment.over else moment.losses})
 
     try:
         training_of(task.name).fit(task.job, say)
     except UserError as error:
-        if not isinstance(error.__cause__, NotFinite):
-            raise
+        if isinstance(error.__cause__, NotFinite):
+            return error
+        raise
+    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from time import perf_counter
@@ -70,12 +71,12 @@ def documents_of(plan: Plan) -> tuple[int, int]:
 
 
 def speed_of(plan: Plan, workers: int | None = None) -> float:
-    """Sequences a second of the plan's network, on some of its test queries' candidates; of all workers together,
-    as if each had a core."""
+    """Sequences a second of the plan's network, on some of its test queries' candidates; of all workers together
+    that have a core."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1 if workers else threads)
     try:
-        return (workers or 1) * _speed(plan)
+        return min(workers or 1, os.cpu_count() or 1) * _speed(plan)
     finally:
         torch.set_num_threads(threads)
 

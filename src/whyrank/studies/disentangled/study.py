@@ -10,7 +10,7 @@ from typing import Any
 from whyrank.errors import UserError
 from whyrank.learning.material import Material
 from whyrank.learning.optimisation import NotFinite
-from whyrank.learning.training.plan import Job, Plan
+from whyrank.learning.training.plan import Plan
 from whyrank.learning.training.side_by_side import Task
 from whyrank.learning.training.summary import first_stage_values
 from whyrank.rankers.ranker import Watch
@@ -39,8 +39,9 @@ from whyrank.studies.disentangled.what_is_read import sampled_pairs, what_is_rea
 Announce = Callable[[int, int, Variant, bool], object]
 #: Told of a training that could not be finished, and why.
 Regret = Callable[[Variant, str], object]
-#: Given every job that is to be done, with its steps, fits them; their trainings are finished after that.
-Beside = Callable[[Mapping[Task, int]], object]
+#: Fits every job that is to be done, given with its steps; their trainings are finished after that. Tells of which
+#: trainings a loss was no number.
+Beside = Callable[[Mapping[Task, int]], Mapping[str, UserError]]
 #: Variant -> what train.json says of it.
 Trained = Mapping[str, Mapping[str, Any]]
 
@@ -145,28 +146,30 @@ class DisentangledStudy:
 
     def train(self) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
         """What train.json says of each variant; and why those are lacking whose losses were no numbers."""
-        found, lacking, wanted = {}, {}, self.variants
-        if self.beside and (tasks := self.tasks()):
-            self.beside(tasks)
-        for number, variant in enumerate(wanted, start=1):
-            self.announce(number, len(wanted), variant, self.trainings.is_done(variant))
-            try:
-                found[variant.name] = self.trainings.train(variant, self.watching)
-            except UserError as error:
-                if not isinstance(error.__cause__, NotFinite):
-                    raise
-                lacking[variant.name] = error.what
-                self.regret(variant, error.what)
+        found: dict[str, dict[str, Any]] = {}
+        lost = self.beside(self.tasks()) if self.beside else {}
+        lacking = {name: why.what for name, why in lost.items()}
+        for number, variant in enumerate(self.variants, start=1):
+            self.announce(number, len(self.variants), variant, self.trainings.is_done(variant))
+            if variant.name not in lacking:
+                try:
+                    found[variant.name] = self.trainings.train(variant, self.watching)
+                except UserError as error:
+                    if not isinstance(error.__cause__, NotFinite):
+                        raise
+                    lacking[variant.name] = error.what
+            if variant.name in lacking:
+                self.regret(variant, lacking[variant.name])
         return found, lacking
 
     def tasks(self) -> dict[Task, int]:
-        """Every job of a training that is not done, and its steps, which are as many in all trainings."""
-        folds = range(1, len(self.plan.splits) + 1)
+        """Every job that is to be done, and its steps."""
+        to_do = [variant for variant in self.variants if not self.trainings.is_done(variant)]
         return {
-            Task(variant.name, Job(fold, seed)): self.plan.steps(fold)
-            for variant in self.variants
-            for fold in folds
-            for seed in self.trainings.missing(variant)
+            Task(variant.name, job): training.plan.steps(job.fold)
+            for variant in to_do
+            for training in [self.trainings.training(variant)]
+            for job in training.unfinished
         }
 
     def tables(self, trained: Trained, measures: Sequence[str]) -> dict[str, Any]:

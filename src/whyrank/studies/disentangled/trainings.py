@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,10 @@ from whyrank.collections.trec import write_run
 from whyrank.errors import UserError, nearest
 from whyrank.learning.history import History
 from whyrank.learning.models.catalogue import model_class
-from whyrank.learning.settings_values import names_of
+from whyrank.learning.settings_values import names_of, settings_of
 from whyrank.learning.training.judgements import Judged
 from whyrank.learning.training.options import settled
-from whyrank.learning.training.plan import Job, Plan, backbone_checkpoint, plan_training
+from whyrank.learning.training.plan import Basis, Job, Plan, backbone_checkpoint, plan_training
 from whyrank.learning.training.settings import TrainSettings
 from whyrank.learning.training.summary import run_of, summarise, trained
 from whyrank.learning.training.training import Fitted, Training, Watch
@@ -34,8 +35,8 @@ from whyrank.studies.disentangled.sizes import WORD_MODELS, Sizes
 from whyrank.studies.disentangled.variants import Variant
 
 RESULT = "train.json"
-#: A setting of the models that may be made the same for all.
-SHARED = ("rank_loss",)
+#: Settings of the models that may be told to those that have them; the others are what the tables compare.
+OF_MODELS = ("rank_loss", "aggregation", "vectors")
 #: Shows a training that is about to run; gives what is told of its moments.
 Watching = Callable[[Training], AbstractContextManager[Watch]]
 
@@ -60,7 +61,15 @@ class Ground:
         return plan_training(
             variant.model, self.backbone, self.what, self.first, self.settings_of(variant),
             folds=sizes.folds, seeds=sizes.seeds_of(variant, self.seed), k=sizes.depth, queries=sizes.queries,
+            basis=self._basis,
         )  # fmt: skip
+
+    @cached_property
+    def _basis(self) -> Basis:
+        """What all plans stand on; a setting of the training is the same for all."""
+        own = {key: value for key, value in self.told.items() if key in names_of(TrainSettings)}
+        settings = settings_of(TrainSettings, own)
+        return Basis.of(self.what, self.first, self.backbone, settings, self.sizes.depth)
 
     def check(self, variants: Iterable[Variant]) -> None:
         """Raises for settings that do not fit; what they share is checked by any plan."""
@@ -70,7 +79,10 @@ class Ground:
 
     def settings_of(self, variant: Variant) -> dict[str, Any]:
         """What a training is told: by the sizes, then by the user, whose rate is the transformers'."""
-        own = {key: value for key, value in self.told.items() if key != "rate" or variant.model not in WORD_MODELS}
+        known = [*names_of(model_class(variant.model).Settings), *names_of(TrainSettings)]
+        own = {key: value for key, value in self.told.items() if key in known}
+        if variant.model in WORD_MODELS:
+            own.pop("rate", None)
         return {**self.sizes.settings_of(variant), **own}
 
     def inputs(self) -> dict[str, Any]:
@@ -78,6 +90,7 @@ class Ground:
         return {
             "backbone": weights_hash(self.backbone), "collection": self.what.collection.fingerprint(),
             "first_stage": run_hash(self.first), "test": _hash("\n".join(self.what.test or ())),
+            **{name: file_hash(Path(path)) for name, path in self.told.items() if name == "vectors"},
         }  # fmt: skip
 
 
@@ -194,10 +207,9 @@ def fewer_tests(what: Judged, most: int | None) -> Judged:
 
 
 def check_told(told: Mapping[str, str]) -> None:
-    """Raises unless these are settings of the training that have no flag of their own, or one that all models
-    share: the others of the models are what the tables compare."""
+    """Raises unless these are settings of the training that have no flag of their own, or some of the models'."""
     sizes = {"epochs", "batch", "positives"}
-    known = [*(name for name in names_of(TrainSettings) if name not in sizes), *SHARED]
+    known = [*(name for name in names_of(TrainSettings) if name not in sizes), *OF_MODELS]
     for name in told:
         if name in sizes:
             raise UserError(f"--set {name} in a study", todo=f"give --{name}")
@@ -210,6 +222,12 @@ def weights_hash(backbone: str) -> str:
     folder = backbone_checkpoint(backbone).folder
     files = sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".bin", ".json"))
     return _hash("\n".join(f"{path.name} {sha256(path)}" for path in files))
+
+
+def file_hash(path: Path) -> str:
+    if not path.is_file():
+        raise UserError("no such file", where=path, todo="give a file of word vectors")
+    return sha256(path)
 
 
 def run_hash(run: Run) -> str:
