@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -81,6 +82,8 @@ def test_what_it_writes(finished, place):
     assert page.count("<svg") == 2 and 'src="http' not in page and 'href="http' not in page
     assert "distance loss" in page and "validation nDCG@5" in page
     assert "first stage" in finished.stdout and "fold 2, seed 0" in finished.stdout
+    told_so = r"fold1-seed0, epoch 2/2: rank \d\.\d+ distance \S+ information \S+ critics \S+, nDCG@5 \d\.\d+"
+    assert re.search(told_so, finished.stderr), "each epoch leaves a line"
     assert "whyrank eval" in finished.stderr and "whyrank audit --ranker" in finished.stderr
 
 
@@ -104,6 +107,23 @@ def test_a_trained_model_ranks_and_explains(finished, place):
     found = {row.docno: row.score for row in read_run(place / "run" / "runs" / "seed0.trec")[qid]}
     for docno, score in found.items():
         assert ranker.score([(QUERIES[qid], DOCUMENTS[docno])])[0] == pytest.approx(score, abs=1e-4)
+
+
+def test_commands_accept_a_trained_folder(finished, place):
+    model, collection, out = place / "run" / "models" / "fold2-seed0", place / "collection", place / "used"
+    start = ["--ranker", model, "--collection", collection]
+    pairs = ["pairs", "--axiom", "TFC1", *start, "-n", "3", "-o", out / "tfc1.jsonl"]
+    for told in (
+        ["rank", *start, "-k", "4", "-o", out / "rank"],
+        ["eval", out / "rank" / "run.trec", place / "run" / "runs" / "seed0.trec", "--qrels", collection],
+        ["audit", *start, "--axioms", "TFC1", "-n", "3", "-o", out / "audit"],
+        pairs,
+        ["patch", "--ranker", model, "--pairs", out / "tfc1.jsonl", "-o", out / "heads"],
+    ):
+        done = whyrank(*told, OMP_NUM_THREADS="1")
+        assert done.returncode == 0, done.stderr
+    assert "nDCG" in whyrank("eval", out / "rank" / "run.trec", "--qrels", collection).stdout
+    assert json.loads((out / "heads" / "summary.json").read_text())
 
 
 def test_a_file_gives_the_same_and_again_it_trains_nothing(finished, place):
@@ -157,6 +177,24 @@ def test_two_trainings_at_a_time_come_to_the_same_bit_for_bit(finished, place):
     both = run(place, "--workers", "2", "--processes", "2", out=place / "both")
     assert "give one" in one_line(both)
     assert not (place / "both").exists()
+
+
+def test_killed_beside_others_each_goes_on_and_ends_with_the_same(finished, place):
+    out = place / "both-killed"
+    start = [sys.executable, "-m", "whyrank", *map(str, command(place)), "--workers", "2", "-o", str(out)]
+    running = subprocess.Popen(
+        start, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    deadline = time.monotonic() + 200
+    while not list(out.glob(".training-*/fold2*/epoch-0000")) and running.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    os.killpg(running.pid, signal.SIGKILL)
+    assert running.wait() == -signal.SIGKILL and not (out / "train.json").exists()
+    again = run(place, "--workers", "2", out=out)
+    assert again.returncode == 0, again.stderr
+    assert json.loads((out / "train.json").read_text()) == json.loads((place / "run" / "train.json").read_text())
 
 
 def test_two_processes_come_to_what_one_does(finished, place):

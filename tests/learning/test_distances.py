@@ -18,14 +18,16 @@ def cosine(a, b):
     return a @ b / np.sqrt(a @ a) / np.sqrt(b @ b)
 
 
-def by_hand(parts, kind):
-    """Pair by pair, as Eq. 18 to 20 mean it."""
+def by_hand(parts, kind, literal=False):
+    """Pair by pair, as Eq. 18 to 20 mean it; `literal`: each as Eq. 18 is printed, whatever the labels."""
+    different = -1 if literal else 1
     pairs, total = len(parts["cls"]) // 2, 0.0
     for better in range(pairs):
         worse = better + pairs
         point = 1 - cosine(parts["query_words"][better], parts["document_words"][better])
-        point += 1 + cosine(parts["query_words"][worse], parts["document_words"][worse])
-        pair = sum(1 + cosine(parts[name][better], parts[name][worse]) for name in ("cls", "related")) / 2
+        point += 1 + different * cosine(parts["query_words"][worse], parts["document_words"][worse])
+        cosines = [cosine(parts[name][better], parts[name][worse]) for name in ("cls", "related")]
+        pair = sum(1 + different * one for one in cosines) / 2
         total += {"point": point, "pair": pair, "triangle": point + pair}[kind]
     return total / pairs
 
@@ -34,10 +36,11 @@ def tensors(parts):
     return {name: torch.tensor(part, requires_grad=True) for name, part in parts.items()}
 
 
+@pytest.mark.parametrize("literal", [False, True])
 @pytest.mark.parametrize("kind", ["point", "pair", "triangle"])
-def test_the_loss_is_the_mean_over_pairs(kind):
+def test_the_loss_is_the_mean_over_pairs(kind, literal):
     parts = made_up()
-    assert distance_loss(tensors(parts), kind).item() == pytest.approx(by_hand(parts, kind))
+    assert distance_loss(tensors(parts), kind, literal).item() == pytest.approx(by_hand(parts, kind, literal))
 
 
 def test_without_a_decomposition_a_pair_is_its_cls_vectors():

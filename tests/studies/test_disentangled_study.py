@@ -270,6 +270,41 @@ def test_a_fixed_test_is_one_split_and_its_queries_are_not_learned_from(place, t
     assert "a fixed test" in (tmp_path / "run" / "report.html").read_text()
 
 
+def test_another_query_is_drawn_without_another_training(place, trained):
+    out, sizes = place / "query", Sizes(**{**vars(TINY), "seeds": 1, "folds": 1})
+    run_disentangled(ground(place, sizes), out, ("figures",), FEW)
+    first, before = told_of(out)["figures"]["qid"], len(trained)
+    other = next(qid for qid in QRELS if qid != first)
+    run_disentangled(ground(place, sizes), out, ("figures",), FEW, query=other)
+    told = told_of(out)["figures"]
+    assert told["qid"] == other and len(trained) == before
+    assert told["word_graphs"]["graphs"] and set(told["t_sne"])
+    assert f"{other}" in (out / "report.html").read_text()
+
+
+def test_settings_of_some_models_are_told_to_those_that_have_them(place, tmp_path):
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("cat 1 0\ndog 0 1\nmany 1 1\n")
+    made = ground(place, TINY, aggregation="avg", vectors=str(vectors), rate="0.002")
+    told = {name: made.settings_of(VARIANTS[name]) for name in ("parade", "drmm", "bert")}
+    assert told["parade"]["aggregation"] == "avg" and "aggregation" not in {**told["drmm"], **told["bert"]}
+    assert told["drmm"]["vectors"] == str(vectors) and "vectors" not in {**told["parade"], **told["bert"]}
+    assert (told["bert"]["rate"], told["drmm"]["rate"]) == ("0.002", TINY.word_rate)
+    before = made.inputs()["vectors"]
+    vectors.write_text("cat 1 1\n")
+    assert made.inputs()["vectors"] != before, "another content is another study"
+    with pytest.raises(UserError, match="no such file"):
+        ground(place, TINY, vectors="nowhere.txt").inputs()
+
+
+def test_a_loss_that_is_no_number_beside_others(place, capsys):
+    sizes = Sizes(**{**vars(TINY), "seeds": 1})
+    run_disentangled(ground(place, sizes, margin="1e39"), place / "lost", ("table2",), FEW, workers=2)
+    told = told_of(place / "lost")
+    assert set(told["lacking"]) == {"drmm", "bert"} and "the rank loss is inf" in told["lacking"]["bert"]
+    assert capsys.readouterr().err.count("is left out: the rank loss is inf") == 2
+
+
 def test_what_cannot_be_done_is_refused_before_anything_is_trained(place, tmp_path, trained):
     for sizes, query, complaint in (
         (TINY, "q99", "no query 'q99'"),
@@ -349,6 +384,25 @@ def test_what_fails_after_the_tables_takes_none_of_them_away(place, monkeypatch)
     assert told["tables"]["table2"]["rows"] and set(told["opened"]) == {"audits"}
     assert "which axioms improve" in (out / "report.html").read_text()
     assert not (out / "manifest.json").exists(), "it is not finished"
+
+
+def test_the_command_line_does_it(place, tmp_path):
+    sizes = {"folds": 3, "depth": 12, "epochs": 1, "batch": 8, "max-length": 24, "seeds": 1, "positives": 1}
+    done = whyrank(
+        "study", "disentangled", "--quick", "--collection", place / "collection", "--backbone", place / "backbone",
+        *(part for name, value in sizes.items() for part in (f"--{name}", value)),
+        "--only", "table1,table2", "--models", "bm25,bert", "--workers", "2", "-o", tmp_path / "run",
+        OMP_NUM_THREADS="1",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("study disentangled: ") and "to beat on the validation queries" in done.stderr
+    assert "3 trainings, 2 at a time" in done.stderr and "open" in done.stderr
+    told, manifest = told_of(tmp_path / "run"), json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert told["quick"] and {row["name"] for row in told["tables"]["table2"]["rows"]} == {
+        "BM25", "BERT", "best possible",
+    }  # fmt: skip
+    assert manifest["sizes"]["seeds"] == 1 and manifest["workers"] == 2 and manifest["sizes"]["audit"] == 4
+    assert manifest["collection"] == str(place / "collection") or manifest["collection"] == "collection"
 
 
 def test_the_command_line_refuses_in_one_line(tmp_path):
