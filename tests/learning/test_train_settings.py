@@ -139,3 +139,18 @@ def test_the_guide_has_every_setting_with_its_default():
         value = getattr(default, name)
         shown = ",".join(value) if isinstance(value, tuple) else "none" if value is None else str(value)
         assert told[name] == shown, name
+
+
+def test_the_guide_has_every_setting_of_every_model_with_its_default():
+    page = (Path(__file__).parents[2] / "docs" / "train.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| ((?:[\w-]+ [\w.]+(?:, )?)+) \|", page, flags=re.M))
+    told = {name: dict(one.split() for one in text.split(", ")) for name, text in rows.items()}
+    known = {name: model_class(name).Settings() for name in MODELS}
+    for model, settings in known.items():
+        for name, value in vars(settings).items():
+            shown = (
+                "none" if value in (None, "") else str(value).lower() if isinstance(value, bool) else str(value)
+            )
+            assert told[name].get(model, told[name].get("all")) == shown, f"{name} of {model}"
+    for name, models in told.items():
+        assert all(name in vars(known[model]) for model in models if model != "all"), name
