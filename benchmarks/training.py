@@ -48,8 +48,9 @@ def main() -> None:
         alone, beside = (training(Path(place) / name, options) for name in ("alone", "beside"))
         tasks = {Task(options.model, job): beside.plan.steps(job.fold) for job in beside.unfinished}
         start = time.perf_counter()
-        fit_side_by_side(options.workers, lambda name: beside, tasks, lambda task, moment: None)
+        lost = list(fit_side_by_side(options.workers, lambda name: beside, tasks, lambda task, moment: None))
         together = time.perf_counter() - start
+        assert not lost and not beside.unfinished
         start = time.perf_counter()
         fitted = alone.run()
         one_by_one = time.perf_counter() - start

@@ -81,7 +81,7 @@ def disentangled(
         str | None, typer.Option(help="Judgements to learn from, a file or a collection; the own are the test.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Trainings at a time, one thread each; faster than one with all.")
+        int | None, typer.Option(min=1, help="Train so many models at a time, one thread each.")
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Small sizes: less than ten minutes, not to believe in.")

@@ -1,7 +1,7 @@
 """Jobs of trainings side by side, each in a process of one thread.
 
-A small model gains little by a second thread, two jobs on two cores gain nearly all of it. A job leaves what it
-comes to in its training's own work folder, where whoever runs the training afterwards finds it.
+For machines that have more cores than one small model can use. A job leaves what it comes to in its training's own
+work folder, where whoever runs the training afterwards finds it.
 """
 
 from __future__ import annotations
