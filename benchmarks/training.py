@@ -18,7 +18,7 @@ from whyrank.collections.demo import open_demo
 from whyrank.learning.history import History
 from whyrank.learning.training.judgements import Judged
 from whyrank.learning.training.plan import plan_training
-from whyrank.learning.training.side_by_side import Task, fit_side_by_side
+from whyrank.learning.training.side_by_side import fit_side_by_side, tasks_of
 from whyrank.learning.training.training import Training
 
 
@@ -46,7 +46,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         alone, beside = (training(Path(place) / name, options) for name in ("alone", "beside"))
-        tasks = {Task(options.model, job): beside.plan.steps(job.fold) for job in beside.unfinished}
+        tasks = tasks_of(options.model, beside)
         start = time.perf_counter()
         lost = list(fit_side_by_side(options.workers, lambda name: beside, tasks, lambda task, moment: None))
         together = time.perf_counter() - start

@@ -4,14 +4,10 @@ import pytest
 
 from tests.learning.tiny_training import assert_equal, still_backbone, training, weights
 from whyrank.errors import UserError
-from whyrank.learning.training.side_by_side import Task, fit_side_by_side
+from whyrank.learning.training.side_by_side import fit_side_by_side, tasks_of
 from whyrank.learning.training.training import Training
 
 HOW = {"model": "bert", "seeds": (0, 1), "epochs": 2, "max_length": 24}
-
-
-def tasks_of(one):
-    return {Task("mine", job): one.plan.steps(job.fold) for job in one.unfinished}
 
 
 def test_two_at_a_time_come_to_the_same_as_one_after_another(tmp_path, monkeypatch):
@@ -23,13 +19,14 @@ def test_two_at_a_time_come_to_the_same_as_one_after_another(tmp_path, monkeypat
     def watch(task, moment):
         told.append((task, moment))
 
-    assert not list(fit_side_by_side(2, lambda name: beside, tasks_of(beside), watch))
+    assert not list(fit_side_by_side(2, lambda name: beside, tasks_of("mine", beside), watch))
     assert not beside.unfinished
     assert_equal(weights(tmp_path, "beside"), weights(tmp_path, "calm"))
     monkeypatch.setattr(Training, "_train", lambda *_: pytest.fail("trained twice"))
     assert beside.run() == expected
+    other = tasks_of("mine", training(tmp_path, "other", **HOW))
     ended = {(task, moment.epoch) for task, moment in told if moment.over}
-    assert ended == {(task, epoch) for task in tasks_of(training(tmp_path, "other", **HOW)) for epoch in range(3)}
+    assert ended == {(task, epoch) for task in other for epoch in range(3)}
     assert max(moment.done for _, moment in told) == beside.steps, "steps of all jobs together"
     assert all(set(moment.losses) == {"rank"} for _, moment in told if moment.over and moment.epoch)
 
@@ -37,8 +34,8 @@ def test_two_at_a_time_come_to_the_same_as_one_after_another(tmp_path, monkeypat
 def test_a_loss_that_is_no_number_is_told_as_soon_as_it_is_known(tmp_path):
     still_backbone(tmp_path)
     told = training(tmp_path, **HOW, margin=1e39)
-    lost = dict(fit_side_by_side(2, lambda name: told, tasks_of(told), lambda task, moment: None))
-    assert set(lost) == set(tasks_of(told)) and len(lost) == 6
+    lost = dict(fit_side_by_side(2, lambda name: told, tasks_of("mine", told), lambda task, moment: None))
+    assert set(lost) == set(tasks_of("mine", told)) and len(lost) == 6
     for task, why in lost.items():
         assert f"the rank loss is inf in epoch 1, step 1 of {task.job}" in str(why)
         assert (told.work / str(task.job) / "epoch-0000").is_dir(), "the last good epoch is kept"
@@ -52,4 +49,4 @@ def test_another_error_is_the_workers_own(tmp_path):
         raise UserError(f"no training is called {name}")
 
     with pytest.raises(UserError, match="called mine"):
-        list(fit_side_by_side(2, refuse, tasks_of(told), lambda task, moment: None))
+        list(fit_side_by_side(2, refuse, tasks_of("mine", told), lambda task, moment: None))

@@ -182,11 +182,11 @@ def run_disentangled(
 
 def _check_tools(parts: tuple[str, ...], workers: int | None) -> None:
     """What the last parts need is asked for before the first: a training may take hours."""
-    if workers:
-        open_workers(workers)
     from whyrank.studies.disentangled.embeddings import check_scikit_learn
     from whyrank.text.wordnet import wordnet_synonyms
 
+    if workers:
+        open_workers(workers)
     if "figures" in parts:
         check_scikit_learn()
     if "opened" in parts:

@@ -164,15 +164,14 @@ def _train(asked: dict[str, Any], told: dict[str, Any], out: Path, workers: int 
 
 def _run(training: Training, folder: RunFolder, processes: Processes, about: dict[str, Any]) -> dict[str, Any]:
     """Trains all there is to train; the first process writes the results. `about` goes into the manifest."""
-    from whyrank.learning.training.side_by_side import Task
+    from whyrank.learning.training.side_by_side import tasks_of
     from whyrank.learning.training.summary import trained
 
     tell_plan(training)
     if processes.index == 0:
         folder.begin()
-    plan, to_do = training.plan, training.unfinished
-    if about["workers"] and to_do:
-        tasks = {Task(plan.model.name, job): plan.steps(job.fold) for job in to_do}
+    plan = training.plan
+    if about["workers"] and (tasks := tasks_of(plan.model.name, training)):
         for _, lost in train_beside(about["workers"], lambda name: training, tasks, plan.settings):
             raise lost
     with watching(training) as watch:

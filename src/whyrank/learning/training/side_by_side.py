@@ -33,6 +33,11 @@ class Task(NamedTuple):
         return f"{self.name} {self.job}"
 
 
+def tasks_of(name: str, training: Training) -> dict[Task, int]:
+    """What is still to be fitted of a training, each job with its steps."""
+    return {Task(name, job): training.plan.steps(job.fold) for job in training.unfinished}
+
+
 #: The training of a name, as a worker opens it.
 TrainingOf = Callable[[str], Training]
 #: Told where a task is; `done` counts the steps of all tasks together.

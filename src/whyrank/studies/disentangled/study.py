@@ -11,7 +11,7 @@ from whyrank.errors import UserError
 from whyrank.learning.material import Material
 from whyrank.learning.optimisation import NotFinite
 from whyrank.learning.training.plan import Plan
-from whyrank.learning.training.side_by_side import Task
+from whyrank.learning.training.side_by_side import Task, tasks_of
 from whyrank.learning.training.summary import first_stage_values
 from whyrank.rankers.ranker import Watch
 from whyrank.store.stages import Stages
@@ -164,13 +164,11 @@ class DisentangledStudy:
 
     def tasks(self) -> dict[Task, int]:
         """Every job that is to be done, and its steps."""
-        to_do = [variant for variant in self.variants if not self.trainings.is_done(variant)]
-        return {
-            Task(variant.name, job): training.plan.steps(job.fold)
-            for variant in to_do
-            for training in [self.trainings.training(variant)]
-            for job in training.unfinished
-        }
+        found: dict[Task, int] = {}
+        for variant in self.variants:
+            if not self.trainings.is_done(variant):
+                found |= tasks_of(variant.name, self.trainings.training(variant))
+        return found
 
     def tables(self, trained: Trained, measures: Sequence[str]) -> dict[str, Any]:
         found, seed = found_by(trained, first_stage_values(self.plan)), self.trainings.ground.seed
