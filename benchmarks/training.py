@@ -48,9 +48,9 @@ def main() -> None:
         alone, beside = (training(Path(place) / name, options) for name in ("alone", "beside"))
         tasks = tasks_of(options.model, beside)
         start = time.perf_counter()
-        lost = list(fit_side_by_side(options.workers, lambda name: beside, tasks, lambda task, moment: None))
+        over = list(fit_side_by_side(options.workers, lambda name: beside, tasks, lambda task, moment: None))
         together = time.perf_counter() - start
-        assert not lost and not beside.unfinished
+        assert not any(why for _, why in over) and not beside.unfinished
         start = time.perf_counter()
         fitted = alone.run()
         one_by_one = time.perf_counter() - start

@@ -7,6 +7,7 @@ import pytest
 
 import whyrank.cli.study_disentangled as command
 import whyrank.learning.training.training as training_module
+import whyrank.reports.disentangled as report_module
 from tests.cli.run import one_line, whyrank
 from tests.learning.small import QRELS, write_collection
 from tests.learning.tiny_training import still_backbone
@@ -154,20 +155,34 @@ def test_killed_anywhere_it_trains_nothing_twice_and_ends_with_the_same(place, t
     monkeypatch.setattr(command, "_watching", deadly)
     with pytest.raises(Killed):
         run_disentangled(ground(place, sizes), place / "killed", parts, FEW)
-    assert not (place / "killed" / "study.json").exists()
+    so_far = told_of(place / "killed")
+    assert so_far["to_do"] == ["bert"] and {row["name"] for row in so_far["tables"]["table2"]["rows"]} == {
+        "BM25", "DRMM", "best possible",
+    }  # fmt: skip
+    page = (place / "killed" / "report.html").read_text()
+    assert "Not finished: 1 of 2 models and variants are still to be trained" in page
+    assert "BERT is lacking: not trained yet." in page
     seen.clear()
     run_disentangled(ground(place, sizes), place / "killed", parts, FEW)
     assert trained == ["drmm", "bert", "bert"], "what is done is not begun again"
     assert min(seen) == ("bert", 2, 1) and ("bert", 1, 2) not in seen, "nor is a fold that was finished"
-    assert told_of(place / "killed") == told_of(place / "calm")
+    assert told_of(place / "killed") == told_of(place / "calm") and not told_of(place / "calm")["to_do"]
+    assert "Not finished" not in (place / "killed" / "report.html").read_text()
 
 
 def test_two_trainings_at_a_time_come_to_the_same(place, monkeypatch, capsys):
     parts, sizes = ("table1", "table2"), Sizes(**{**vars(TINY), "seeds": 1, "epochs": 2})
+    to_do, write = [], report_module.write_study
+    monkeypatch.setattr(
+        report_module, "write_study", lambda told, *to: (to_do.append(told["to_do"]), write(told, *to))[1]
+    )
     run_disentangled(ground(place, sizes), place / "one", parts, FEW)
+    assert to_do == [["bert"], []], "a report after each training"
+    to_do.clear()
     monkeypatch.setattr(Training, "_train", lambda *_: pytest.fail("this process trains nothing"))
     run_disentangled(ground(place, sizes), place / "two", parts, FEW, workers=2)
     assert told_of(place / "two") == told_of(place / "one")
+    assert [len(names) for names in to_do] == [1, 0], "and side by side as soon as one is over"
     said = capsys.readouterr().err
     assert "6 trainings, 2 at a time, one thread each" in said and "drmm fold3-seed0, epoch 2/2" in said
     run_disentangled(ground(place, sizes), place / "two", parts, FEW, workers=2)

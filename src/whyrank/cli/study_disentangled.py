@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -207,21 +207,22 @@ def _watching(training: Training) -> AbstractContextManager[Watch]:
     return watching(training)
 
 
-def _beside(trainings: Trainings, workers: int, tasks: Mapping[Task, int]) -> dict[str, UserError]:
-    """Trains side by side; gives the models whose losses were no numbers, and why."""
+def _beside(
+    trainings: Trainings, workers: int, tasks: Mapping[Task, int]
+) -> Iterator[tuple[Task, UserError | None]]:
+    """Trains side by side; says at once whose loss is no number."""
     from whyrank.studies.disentangled.variants import VARIANTS
 
     if not tasks:
-        return {}
+        return
     first = trainings.training(VARIANTS[next(iter(tasks)).name])
     tell_plan(first)
-    lost: dict[str, UserError] = {}
     for task, why in train_beside(
         workers, lambda name: trainings.training(VARIANTS[name]), tasks, first.plan.settings
     ):
-        say(f"{task}: {why.what}")
-        lost[task.name] = why
-    return lost
+        if why:
+            say(f"{task}: {why.what}")
+        yield task, why
 
 
 def _announce(number: int, of: int, variant: Variant, done: bool) -> None:

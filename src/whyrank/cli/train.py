@@ -173,7 +173,8 @@ def _run(training: Training, folder: RunFolder, processes: Processes, about: dic
     plan = training.plan
     if about["workers"] and (tasks := tasks_of(plan.model.name, training)):
         for _, lost in train_beside(about["workers"], lambda name: training, tasks, plan.settings):
-            raise lost
+            if lost:
+                raise lost
     with watching(training) as watch:
         found, fitted = trained(training, watch)
     result = {**found, "first_stage": about["first_stage"]}

@@ -56,8 +56,8 @@ def watching(training: Training) -> AbstractContextManager[Callable[..., None]]:
 
 def train_beside(
     workers: int, training_of: TrainingOf, tasks: Mapping[Task, int], settings: TrainSettings
-) -> Iterator[tuple[Task, UserError]]:
-    """Fits tasks so many at a time, under one bar; gives those whose loss is no number."""
+) -> Iterator[tuple[Task, UserError | None]]:
+    """Fits tasks so many at a time, under one bar; gives each that is over, and why its loss is no number."""
     from whyrank.learning.training.side_by_side import fit_side_by_side
 
     say(f"{len(tasks)} trainings, {min(workers, len(tasks))} at a time, one thread each")

@@ -71,6 +71,12 @@ def lead(told: Told) -> str:
 def statement(told: Told) -> list[str]:
     """In words: what is significant, and what is not."""
     found = []
+    if told["to_do"]:
+        every = len(told["trainings"]) + len(told["lacking"]) + len(told["to_do"])
+        found.append(
+            f"Not finished: {len(told['to_do'])} of {every} models and variants are still to be trained; their "
+            "rows are lacking. With them the corrected p-values below will change."
+        )
     for part, table in told["tables"].items():
         if table:
             found += verdicts(part, table["differences"])

@@ -42,7 +42,7 @@ def effectiveness(report: Report, told: Told, part: str) -> None:
     rows += [[one["name"], "lacking", *["–"] * (len(columns) - 2)] for one in table["lacking"]]
     report.table(columns, rows, CAPTION)
     for one in table["lacking"]:
-        report.paragraph(f"{one['name']} is lacking: {told['lacking'][one['variant']]}.")
+        report.paragraph(f"{one['name']} is lacking: {told['lacking'].get(one['variant'], 'not trained yet')}.")
     for sentence in verdicts(part, table["differences"]):
         report.paragraph(sentence)
     report.table(*tests(table["differences"]), TESTS, folded=f"All {len(table['differences'])} tests")

@@ -46,9 +46,9 @@ WatchTasks = Callable[[Task, TrainingMoment], object]
 
 def fit_side_by_side(
     workers: int, training_of: TrainingOf, steps: Mapping[Task, int], watch: WatchTasks
-) -> Iterator[tuple[Task, UserError]]:
-    """Fits all tasks, so many at a time; `steps` says how many each has at most. Gives those whose loss is no
-    number, as soon as it is known."""
+) -> Iterator[tuple[Task, UserError | None]]:
+    """Fits all tasks, so many at a time; `steps` says how many each has at most. Gives each as soon as it is over,
+    and why it came to nothing where its loss is no number."""
     tasks, done = list(steps), dict.fromkeys(steps, 0)
 
     def hear(told: dict[str, Any]) -> None:
@@ -60,8 +60,7 @@ def fit_side_by_side(
     with open_workers(min(workers, len(steps))) as engine, engine.hearing(hear):
         for number, lost in engine.each(_fit, training_of, tasks):
             done[tasks[number]] = steps[tasks[number]]
-            if lost:
-                yield tasks[number], lost
+            yield tasks[number], lost
 
 
 def _fit(training_of: TrainingOf, task: Task) -> UserError | None:

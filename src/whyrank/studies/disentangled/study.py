@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -39,11 +40,13 @@ from whyrank.studies.disentangled.what_is_read import sampled_pairs, what_is_rea
 Announce = Callable[[int, int, Variant, bool], object]
 #: Told of a training that could not be finished, and why.
 Regret = Callable[[Variant, str], object]
-#: Fits every job that is to be done, given with its steps; their trainings are finished after that. Tells of which
-#: trainings a loss was no number.
-Beside = Callable[[Mapping[Task, int]], Mapping[str, UserError]]
+#: Fits every job that is to be done, given with its steps. Gives each as soon as it is over, and why it came to
+#: nothing where its loss is no number.
+Beside = Callable[[Mapping[Task, int]], Iterable[tuple[Task, UserError | None]]]
 #: Variant -> what train.json says of it.
 Trained = Mapping[str, Mapping[str, Any]]
+#: Variant -> why it could not be trained.
+Lacking = Mapping[str, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,19 +89,11 @@ class DisentangledStudy:
         assert self.figures.qid in self.material.queries
 
     def results(self) -> Iterator[dict[str, Any]]:
-        """What study.json says after the tables, then after the figures and each way to open the models: what
+        """What study.json says after each training, then after the figures and each way to open the models: what
         fails later takes nothing away that is measured."""
-        trained, lacking = self.train()
-        measures = list(self.plan.settings.measures)
-        told: dict[str, Any] = {
-            **self.about(), "trainings": [_told(VARIANTS[name], one) for name, one in trained.items()],
-            "reading": self.stages.get("reading", self._reading) if trained else None,
-            "one_passage": "bert-maxp" in trained and self._reads_one_passage,
-            "lacking": lacking, "measures": measures, "tables": self.tables(trained, measures),
-        }  # fmt: skip
-        if "table1" in self.parts:
-            told["collection_numbers"] = self.stages.get("collection", self._numbers)
-        yield told
+        for trained, lacking in self.train():
+            told = self.tabled(trained, lacking)
+            yield told
         if "figures" in self.parts:
             told = {**told, "figures": self._figures(trained)}
             yield told
@@ -106,6 +101,21 @@ class DisentangledStudy:
             for name, one in self._opened(trained).data(self.stages, self.watch):
                 told = {**told, "opened": {**told.get("opened", {}), name: one}}
                 yield told
+
+    def tabled(self, trained: Trained, lacking: Lacking) -> dict[str, Any]:
+        """All that is known of what is trained so far."""
+        measures = list(self.plan.settings.measures)
+        told: dict[str, Any] = {
+            **self.about(),
+            "trainings": [_told(one, trained[one.name]) for one in self.variants if one.name in trained],
+            "reading": self.stages.get("reading", self._reading) if trained else None,
+            "one_passage": "bert-maxp" in trained and self._reads_one_passage, "lacking": dict(lacking),
+            "to_do": [one.name for one in self.variants if one.name not in {*trained, *lacking}],
+            "measures": measures, "tables": self.tables(trained, measures),
+        }  # fmt: skip
+        if "table1" in self.parts:
+            told["collection_numbers"] = self.stages.get("collection", self._numbers)
+        return told
 
     def _reading(self) -> dict[str, Any]:
         ground = self.trainings.ground
@@ -144,23 +154,48 @@ class DisentangledStudy:
             "not_found": self.material.not_found,
         }  # fmt: skip
 
-    def train(self) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-        """What train.json says of each variant; and why those are lacking whose losses were no numbers."""
+    def train(self) -> Iterator[tuple[Trained, Lacking]]:
+        """What train.json says of each variant so far, and why some are lacking: after each training that was not
+        done before, and last of all of them."""
         found: dict[str, dict[str, Any]] = {}
-        lost = self.beside(self.tasks()) if self.beside else {}
-        lacking = {name: why.what for name, why in lost.items()}
-        for number, variant in enumerate(self.variants, start=1):
-            self.announce(number, len(self.variants), variant, self.trainings.is_done(variant))
-            if variant.name not in lacking:
-                try:
-                    found[variant.name] = self.trainings.train(variant, self.watching)
-                except UserError as error:
-                    if not isinstance(error.__cause__, NotFinite):
-                        raise
-                    lacking[variant.name] = error.what
-            if variant.name in lacking:
-                self.regret(variant, lacking[variant.name])
-        return found, lacking
+        lacking: dict[str, str] = {}
+        for number, (variant, lost) in enumerate(self._one_by_one(), start=1):
+            done = self.trainings.is_done(variant)
+            self.announce(number, len(self.variants), variant, done)
+            result = lost or self._train(variant)
+            if isinstance(result, UserError):
+                lacking[variant.name] = result.what
+                self.regret(variant, result.what)
+            else:
+                found[variant.name] = result
+            if not done and number < len(self.variants):
+                yield found, lacking
+        yield found, lacking
+
+    def _train(self, variant: Variant) -> dict[str, Any] | UserError:
+        """What train.json says of a variant, or why it came to nothing: its loss was no number."""
+        try:
+            return self.trainings.train(variant, self.watching)
+        except UserError as error:
+            if isinstance(error.__cause__, NotFinite):
+                return error
+            raise
+
+    def _one_by_one(self) -> Iterator[tuple[Variant, UserError | None]]:
+        """Those that are done before, then the others: to be trained now or, side by side, as they come; and why
+        one of these came to nothing."""
+        tasks = self.tasks() if self.beside else {}
+        left = Counter(task.name for task in tasks)
+        ready = [variant for variant in self.variants if not left[variant.name]]
+        for variant in sorted(ready, key=lambda one: not self.trainings.is_done(one)):
+            yield variant, None
+        lost: dict[str, UserError] = {}
+        for task, why in self.beside(tasks) if self.beside else ():
+            left[task.name] -= 1
+            if why:
+                lost[task.name] = why
+            if not left[task.name]:
+                yield VARIANTS[task.name], lost.get(task.name)
 
     def tasks(self) -> dict[Task, int]:
         """Every job that is to be done, and its steps."""
