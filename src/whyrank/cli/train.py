@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -125,6 +124,7 @@ def _asked(
 def _train(asked: dict[str, Any], told: dict[str, Any], out: Path, workers: int | None) -> None:
     from whyrank.collections.catalogue import open_collection
     from whyrank.learning.models.catalogue import model_class
+    from whyrank.learning.training.contents import lines_hash, vectors_hash, weights_hash
     from whyrank.learning.training.judgements import judged
     from whyrank.learning.training.options import settled
     from whyrank.learning.training.plan import backbone_checkpoint, plan_training
@@ -142,12 +142,14 @@ def _train(asked: dict[str, Any], told: dict[str, Any], out: Path, workers: int 
         seeds=range(asked["seed"], asked["seed"] + asked["seeds"]), k=asked["k"], queries=asked["queries"],
         names=asked,
     )  # fmt: skip
+    vectors = getattr(plan.network, "vectors", None)
     inputs = {
-        "model": asked["model"], "backbone": _weights(plan.backbone), "collection": what.collection.fingerprint(),
-        "first_stage": fingerprint_of(first), "settings": plan.settings_json(), "seeds": asked["seeds"],
-        "seed": asked["seed"], "folds": len(plan.splits), "test_queries": what.test and _hash(what.test),
-        "k": asked["k"], "queries": asked["queries"], "keep": asked["keep"], "vectors": _vectors(plan.network),
-        "processes": process_count(),
+        "model": asked["model"], "backbone": weights_hash(plan.backbone),
+        "collection": what.collection.fingerprint(), "first_stage": fingerprint_of(first),
+        "settings": plan.settings_json(), "seeds": asked["seeds"], "seed": asked["seed"],
+        "folds": len(plan.splits), "test_queries": what.test and lines_hash(what.test), "k": asked["k"],
+        "queries": asked["queries"], "keep": asked["keep"],
+        "vectors": vectors_hash(Path(vectors)) if vectors else None, "processes": process_count(),
     }  # fmt: skip
     folder = RunFolder.claim(out, "train", inputs)
     processes = open_processes()
@@ -198,28 +200,6 @@ def _write(
     kept = sum(run["model"] is not None for run in result["runs"])
     names = ", ".join(path.name for path in paths)
     say(f"wrote {names}, {len(result['seeds'])} runs and {kept} models to {folder.path}")
-
-
-def _weights(backbone: Any) -> str:
-    """A hash of what the backbone starts from."""
-    from whyrank.store.packages import sha256
-
-    files = sorted(path for path in backbone.folder.iterdir() if path.suffix in (".safetensors", ".bin", ".json"))
-    return _hash(f"{path.name} {sha256(path)}" for path in files)
-
-
-def _vectors(settings: Any) -> str | None:
-    """A hash of the file of word vectors, where there is one."""
-    from whyrank.store.packages import sha256
-
-    path = getattr(settings, "vectors", None)
-    return sha256(Path(path)) if path else None
-
-
-def _hash(lines: Iterable[str]) -> str:
-    import hashlib
-
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _next(result: dict[str, Any], asked: dict[str, Any], out: Path) -> list[str]:

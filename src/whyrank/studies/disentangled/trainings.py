@@ -6,7 +6,6 @@ after the last epoch that was finished.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
@@ -22,6 +21,7 @@ from whyrank.errors import UserError, nearest
 from whyrank.learning.history import History
 from whyrank.learning.models.catalogue import model_class
 from whyrank.learning.settings_values import names_of, settings_of
+from whyrank.learning.training.contents import lines_hash, vectors_hash, weights_hash
 from whyrank.learning.training.judgements import Judged
 from whyrank.learning.training.options import settled
 from whyrank.learning.training.plan import Basis, Job, Plan, backbone_checkpoint, plan_training
@@ -30,7 +30,6 @@ from whyrank.learning.training.summary import run_of, summarise, trained
 from whyrank.learning.training.training import Fitted, Training, Watch
 from whyrank.reports.manifest import MANIFEST, RunFolder
 from whyrank.reports.train import write_train
-from whyrank.store.packages import sha256
 from whyrank.studies.disentangled.sizes import WORD_MODELS, Sizes
 from whyrank.studies.disentangled.variants import Variant
 
@@ -88,9 +87,10 @@ class Ground:
     def inputs(self) -> dict[str, Any]:
         """What decides all trainings, by content."""
         return {
-            "backbone": weights_hash(self.backbone), "collection": self.what.collection.fingerprint(),
-            "first_stage": run_hash(self.first), "test": _hash("\n".join(self.what.test or ())),
-            **{name: file_hash(Path(path)) for name, path in self.told.items() if name == "vectors"},
+            "backbone": weights_hash(backbone_checkpoint(self.backbone)),
+            "collection": self.what.collection.fingerprint(),
+            "first_stage": run_hash(self.first), "test": lines_hash(self.what.test or ()),
+            **{name: vectors_hash(Path(path)) for name, path in self.told.items() if name == "vectors"},
         }  # fmt: skip
 
 
@@ -217,23 +217,6 @@ def check_told(told: Mapping[str, str]) -> None:
             raise UserError(f"the trainings of a study have no setting '{name}'", todo=nearest(name, known))
 
 
-def weights_hash(backbone: str) -> str:
-    """Of what all models start from."""
-    folder = backbone_checkpoint(backbone).folder
-    files = sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".bin", ".json"))
-    return _hash("\n".join(f"{path.name} {sha256(path)}" for path in files))
-
-
-def file_hash(path: Path) -> str:
-    if not path.is_file():
-        raise UserError("no such file", where=path, todo="give a file of word vectors")
-    return sha256(path)
-
-
 def run_hash(run: Run) -> str:
     """Of a run's content, its scores too."""
-    return _hash("\n".join(f"{row.qid}\t{row.docno}\t{row.score!r}" for rows in run.values() for row in rows))
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return lines_hash(f"{row.qid}\t{row.docno}\t{row.score!r}" for rows in run.values() for row in rows)
