@@ -376,7 +376,7 @@ def test_a_training_that_comes_to_no_number_costs_its_own_rows_only(place, train
     ]  # fmt: skip
     assert told["tables"]["table2"]["lacking"] == [{"name": "DGRe", "variant": "dgre"}]
     assert {(row["of"], row["against"]) for row in told["tables"]["table2"]["differences"]} == {
-        ("BM25", "BERT"), ("DRMM", "BERT"), ("LGRe", "BERT"),
+        ("BM25", "BERT"), ("DRMM", "BERT"), ("LGRe", "BERT"), ("DRMM", "BM25"), ("LGRe", "BM25"),
     }  # fmt: skip
     assert {row["name"] for row in told["tables"]["table6"]["rows"]} == {"BM25", "BERT"}
     assert "fold1-seed0" in told["lacking"]["dgre"] and "lgre" in trained, "the study goes on"

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 Told = Mapping[str, Any]
 #: Kinds of points: their colour and mark.
 KINDS = {"query": (SERIES[0], "o"), "relevant": (GOOD, "^"), "not relevant": (BAD, "x")}
-#: Inches of a cell of a word graph, and of its smallest picture.
-CELL, LEAST = 0.105, 3.2
+#: Inches of a cell of a word graph, of its smallest picture, and of what a page shows side by side.
+CELL, LEAST, PAGE = 0.105, 3.2, 13.0
 #: What is drawn of each way to open the models, and its name.
 OPENED = {
     "audits": ("axioms", axioms_figure),
@@ -61,13 +61,16 @@ def _means(table: Told) -> Figure:
 def _word_graphs(shown: Told) -> Figure:
     told = shown["word_graphs"]
     pieces, split = told["pieces"], told["query"]
-    side = max(LEAST, CELL * len(pieces) + 1.0)
-    with drawing(side * len(told["graphs"]), side + 0.9) as figure:
-        places = figure.subplots(1, len(told["graphs"]), sharey=True, squeeze=False)[0]
-        for axes, (mask, graph) in zip(places, told["graphs"].items(), strict=True):
+    side, count = max(LEAST, CELL * len(pieces) + 1.0), len(told["graphs"])
+    columns = max(1, min(count, int(PAGE / side)))
+    rows = -(-count // columns)
+    with drawing(side * columns, (side + 0.9) * rows) as figure:
+        for number, (mask, graph) in enumerate(told["graphs"].items()):
+            axes = figure.add_subplot(rows, columns, number + 1)
             _graph(axes, graph, pieces, split, told["exact"])
             axes.set_title(f"masking: {mask}", loc="left")
-        places[0].set_yticks(range(len(pieces)), pieces, fontsize=5)
+            names = pieces if number % columns == 0 else [""] * len(pieces)
+            axes.set_yticks(range(len(pieces)), names, fontsize=5)
         svg = as_svg(figure)
     return svg, _graph_caption(shown), _graph_data(told)
 

@@ -83,22 +83,27 @@ def verdicts(part: str, differences: Sequence[Told]) -> list[str]:
     told = TITLES[part].split(":")[0]
     if not differences:
         return [f"{told}: nothing is compared."]
-    sure = [row for row in differences if is_significant(row)]
-    open_ones = [row for row in differences if not is_significant(row)]
+    sure: dict[str, list[str]] = {}
+    open_ones: dict[str, list[str]] = {}
+    for row in differences:
+        if is_significant(row):
+            side = "above" if row["difference"] > 0 else "below"
+            size = f"{row['measure']} {row['difference']:+.4f}"
+            sure.setdefault(_pair(part, row, side), []).append(size)
+        else:
+            open_ones.setdefault(_pair(part, row), []).append(row["measure"])
     found = []
     if sure:
-        found.append(
-            f"{told}, significant at {SIGNIFICANT} (Holm): {'; '.join(_said(part, row) for row in sure)}."
-        )
+        found.append(f"{told}, significant at {SIGNIFICANT} (Holm): {_listed(sure)}.")
     if open_ones:
-        pairs: dict[str, list[str]] = {}
-        for row in open_ones:
-            pairs.setdefault(_pair(part, row), []).append(row["measure"])
-        names = "; ".join(f"{pair} ({', '.join(measures)})" for pair, measures in pairs.items())
         what = "nothing is significant" if not sure else "not significant"
-        sizes = " and ".join(map(str, dict.fromkeys(row["queries"] for row in open_ones)))
-        found.append(f"{told}, {what} on {sizes} queries: {names}.")
+        sizes = " and ".join(map(str, dict.fromkeys(r["queries"] for r in differences if not is_significant(r))))
+        found.append(f"{told}, {what} on {sizes} queries: {_listed(open_ones)}.")
     return found
+
+
+def _listed(pairs: Mapping[str, Sequence[str]]) -> str:
+    return "; ".join(f"{pair} ({', '.join(measures)})" for pair, measures in pairs.items())
 
 
 def length_table(report: Report, told: Told) -> None:
@@ -158,18 +163,12 @@ def number_text(p: float | None) -> str:
     return p_text(float("nan") if p is None else p)
 
 
-def _pair(part: str, row: Told) -> str:
+def _pair(part: str, row: Told, side: str = "against") -> str:
     if part == "table6":
         (one, group), other = row["of"].split(", ", 1), row["against"].split(", ", 1)[0]
-        return f"{one} against {other}, {group}"
+        return f"{one} {side} {other}, {group}"
     kind = f"{KINDS[part]} " if part in KINDS else ""
-    return f"{kind}{row['of']} against {row['against']}"
-
-
-def _said(part: str, row: Told) -> str:
-    side = "higher" if row["difference"] > 0 else "lower"
-    size = f"{abs(row['difference']):.4f}, p {number_text(row['p_holm'])}"
-    return f"{_pair(part, row)}: {row['measure']} {side} by {size}"
+    return f"{kind}{row['of']} {side} {row['against']}"
 
 
 def _seeds(row: Told) -> str:

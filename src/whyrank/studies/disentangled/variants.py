@@ -112,12 +112,14 @@ def variants_of(parts: Iterable[str], models: Sequence[str] = MODELS) -> list[Va
 
 
 def comparisons(part: str, models: Sequence[str] = MODELS, first: str = "BM25") -> list[tuple[str, str]]:
-    """Which rows of a table are compared: in Table 2 each with BERT, and DGRe with each; in an ablation each with
-    the first; in Table 3 also adaptive with heuristic, which the paper's argument rests on."""
+    """Which rows of a table are compared: in Table 2 each with BERT and with the first stage, which it re-ranks,
+    and DGRe with each; in an ablation each with the first; in Table 3 also adaptive with heuristic, which the
+    paper's argument rests on."""
     labels = [label for label, _ in rows_of(part, models, first)]
     if part in ("table2", "table6"):
         found = [(one, "BERT") for one in labels if "BERT" in labels and one != "BERT"]
         found += [("DGRe", one) for one in labels if "DGRe" in labels and one not in ("DGRe", "BERT")]
+        found += [(one, first) for one in labels if first in labels and one not in ("DGRe", "BERT", first)]
         return found
     more = [("adaptive", "heuristic")] * (part == "table3")
     return [(one, labels[0]) for one in labels[1:]] + more
