@@ -20,6 +20,7 @@ from whyrank.learning.training.judgements import judged as judge
 from whyrank.learning.training.training import Training
 from whyrank.studies.disentangled.estimate import work_of
 from whyrank.studies.disentangled.sizes import Sizes
+from whyrank.studies.disentangled.speed import Speed, speed_of
 from whyrank.studies.disentangled.trainings import Ground, fewer_tests
 from whyrank.studies.disentangled.variants import MODELS, PARTS, VARIANTS
 
@@ -215,21 +216,36 @@ def test_the_work_is_counted_before_it_begins(place, monkeypatch, capsys):
 
     sizes = Sizes(**{**vars(TINY), "seeds": 2, "epochs": 2})
     made = ground(place, sizes, validation_depth="3")
-    work = work_of(made, made.plan(VARIANTS["bert"]), [VARIANTS["bert"], VARIANTS["drmm"]])
+    bert, drmm, dgre = (VARIANTS[name] for name in ("bert", "drmm", "dgre"))
+    work = work_of(made, made.plan(bert), {bert: 2, drmm: 1})
     assert work.jobs == 3 * 2 + 3
     monkeypatch.setattr(command, "_estimate", lambda study, workers: None)
     monkeypatch.setattr(VanillaBert, "output", counted)
     monkeypatch.setattr(training_module, "shared_scores", counted_scores)
     run_disentangled(made, place / "counted", ("table2",), ("bm25", "bert"))
-    assert seen == {"learned": work.learned, "scored": work.scored}
-    twice = work_of(
-        ground(place, Sizes(**{**vars(sizes), "chunks": 2})), made.plan(VARIANTS["bert"]), [VARIANTS["bert"]]
-    )
-    assert (twice.learned_sequences, twice.scored_sequences) == (2 * work.learned, 2 * work.scored)
-    assert work.hours(10) == pytest.approx((3 * work.learned + work.scored) / 36000)
+    assert seen == vars(work.documents)
+    assert work.sequences == {"bert": work.documents}, "one sequence a document"
+    longer = ground(place, Sizes(**{**vars(sizes), "chunks": 2}))
+    twice = work_of(longer, made.plan(bert), {bert: 2, dgre: 1})
+    assert twice.sequences == {"bert": work.documents * 2, "dgre": work.documents}
+    speeds = {"bert": Speed(learned=10, scored=100), "dgre": Speed(learned=5, scored=50)}
+    alone = seen["learned"] / 10 + seen["scored"] / 100
+    assert twice.hours(speeds) == pytest.approx((2 * alone + 2 * alone) / 3600)
     monkeypatch.undo()
     run_disentangled(made, place / "counted", ("table2",), FEW)
     assert "3 trainings to do: 0 documents to learn from" in capsys.readouterr().err, "of DRMM alone"
+
+
+def test_speeds_are_of_learning_and_of_scoring_and_change_nothing(place):
+    import torch
+
+    threads = torch.get_num_threads()
+    for name in ("bert", "dgre"):
+        plan = ground(place).plan(VARIANTS[name])
+        before = torch.get_rng_state()
+        found = speed_of(plan, workers=2)
+        assert found.scored > found.learned > 0, "a step is more than a pass"
+        assert torch.equal(torch.get_rng_state(), before) and torch.get_num_threads() == threads
 
 
 def test_seeds_that_are_added_are_trained_alone_and_come_to_the_same(place, monkeypatch):

@@ -231,11 +231,15 @@ def _announce(number: int, of: int, variant: Variant, done: bool) -> None:
 
 def _estimate(study: DisentangledStudy, workers: int | None) -> None:
     """How much there is to do, said before it begins."""
-    from whyrank.studies.disentangled.estimate import speed_of, work_of
+    from whyrank.studies.disentangled.estimate import work_of
+    from whyrank.studies.disentangled.speed import speed_of
+    from whyrank.studies.disentangled.variants import VARIANTS
 
-    to_do = [one for one in study.variants if not study.trainings.is_done(one)]
+    ground = study.trainings.ground
+    to_do = {one: len(seeds) for one in study.variants if (seeds := study.trainings.missing(one))}
     if to_do:
-        say(work_of(study.trainings.ground, study.plan, to_do).said(speed_of(study.plan, workers)))
+        work = work_of(ground, study.plan, to_do)
+        say(work.said({name: speed_of(ground.plan(VARIANTS[name]), workers) for name in work.sequences}))
 
 
 def _regret(variant: Variant, why: str) -> None:
