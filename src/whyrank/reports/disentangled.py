@@ -14,6 +14,7 @@ from whyrank.reports.disentangled_paper import TITLES, findings
 from whyrank.reports.disentangled_tables import collection_table, effectiveness, length_table, verdicts
 from whyrank.reports.disentangled_trainings import rank_losses, trainings
 from whyrank.reports.html import Figures, Report
+from whyrank.reports.numbers import counted
 from whyrank.store.atomic import write_json, write_text
 
 RESULT = "study.json"
@@ -58,13 +59,14 @@ def lead(told: Told) -> str:
     """On what, from what, how much."""
     folds = told["folds"]
     sizes = {part: sum(fold[part] for fold in folds) // len(folds) for part in ("train", "validation", "test")}
-    split = "a fixed test" if told["fixed_test"] else f"{len(folds)} fold(s), all test folds together"
+    split = "a fixed test" if told["fixed_test"] else f"{counted(len(folds), 'fold')}, all test queries together"
     size = told["sizes"]
     return (
         f"Backbone {told['backbone']}; {split}: {sizes['train']} queries to learn from, {sizes['validation']} to "
         f"choose the epoch by ({told['select']}), {sizes['test']} to test on; candidates: {told['first_stage']}; "
-        f"{size['chunks']} sequence(s) of {size['max_length']} tokens of a document; {size['epochs']} epoch(s); "
-        f"{size['seeds']} seed(s) of BERT and DGRe, {size['other_seeds']} of the others."
+        f"{counted(size['chunks'], 'sequence')} of {size['max_length']} tokens of a document; "
+        f"{counted(size['epochs'], 'epoch')}; "
+        f"{counted(size['seeds'], 'seed')} of BERT and DGRe, {size['other_seeds']} of the others."
     )
 
 

@@ -16,7 +16,7 @@ from whyrank.reports.disentangled_paper import (
     papers_number,
 )
 from whyrank.reports.html import Cell, Report
-from whyrank.reports.numbers import with_ends
+from whyrank.reports.numbers import counted, with_ends
 
 Told = Mapping[str, Any]
 #: What each table compares, and what all its trainings share.
@@ -41,11 +41,19 @@ def effectiveness(report: Report, told: Told, part: str) -> None:
     columns, rows = effectiveness_rows(part, table["rows"], told["measures"])
     rows += [[one["name"], "lacking", *["–"] * (len(columns) - 2)] for one in table["lacking"]]
     report.table(columns, rows, CAPTION)
-    for one in table["lacking"]:
-        report.paragraph(f"{one['name']} is lacking: {told['lacking'].get(one['variant'], 'not trained yet')}.")
+    for sentence in why_lacking(table["lacking"], told["lacking"]):
+        report.paragraph(sentence)
     for sentence in verdicts(part, table["differences"]):
         report.paragraph(sentence)
     report.table(*tests(table["differences"]), TESTS, folded=f"All {len(table['differences'])} tests")
+
+
+def why_lacking(rows: Sequence[Told], reasons: Mapping[str, str]) -> list[str]:
+    """A sentence a reason why rows are not there."""
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        names.setdefault(reasons.get(row["variant"], "not trained yet"), []).append(row["name"])
+    return [f"{', '.join(some)} {'are' if some[1:] else 'is'} lacking: {why}." for why, some in names.items()]
 
 
 def effectiveness_rows(
@@ -138,7 +146,7 @@ def length_table(report: Report, told: Told) -> None:
 def collection_table(report: Report, told: Told) -> None:
     """Table 1."""
     numbers = told["collection_numbers"]
-    fixed = "a fixed test" if numbers["fixed_test"] else f"{len(told['folds'])} fold(s)"
+    fixed = "a fixed test" if numbers["fixed_test"] else counted(len(told["folds"]), "fold")
     report.paragraph(
         f"{told['collection']}: {numbers['documents']} documents; {numbers['queries']} queries used, "
         f"{numbers['test_queries']} of them tested on ({fixed}). Relevant is what is graded above 0; "

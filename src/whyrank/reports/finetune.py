@@ -10,7 +10,7 @@ from whyrank.reports.audit import p_text
 from whyrank.reports.by_measure import by_measure, mean_text
 from whyrank.reports.finetune_figures import learning_curves, mean_bars
 from whyrank.reports.html import Cell, Report
-from whyrank.reports.numbers import with_ends
+from whyrank.reports.numbers import counted, with_ends
 from whyrank.store.atomic import write_json, write_text
 
 SIGNIFICANT = 0.05
@@ -53,7 +53,7 @@ def verdict(told: Told) -> list[str]:
     idle = [run for run in told["runs"] if run["chosen"] == 0]
     if idle:
         found.append(
-            f"In {len(idle)} of {_counted(len(told['runs']), 'training')} no epoch did better on the validation "
+            f"In {len(idle)} of {counted(len(told['runs']), 'training')} no epoch did better on the validation "
             "queries than the start, which was kept."
         )
     return found
@@ -79,7 +79,7 @@ def _report(told: Told, curves: str, means: str) -> Report:
     report = Report(
         f"Fine-tuning {told['ranker']} on {told['collection']}",
         f"{split['train']} queries to learn from, {split['validation']} to choose by, {split['test']} to test on; "
-        f"{_counted(len(told['settings']['seeds']), 'seed')}; 95% intervals by bootstrap over test queries.",
+        f"{counted(len(told['settings']['seeds']), 'seed')}; 95% intervals by bootstrap over test queries.",
     )
     report.heading("What was found")
     for sentence in verdict(told):
@@ -189,7 +189,3 @@ def _significant(row: Told) -> bool:
 
 def _number(value: float | None) -> float:
     return math.nan if value is None else value
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"

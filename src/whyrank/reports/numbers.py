@@ -1,4 +1,4 @@
-"""Numbers as people read them: a value, and in brackets the ends of its 95% interval."""
+"""Numbers as people read them: a value, in brackets the ends of its 95% interval; and how many there are."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ def with_ends(value: float | None, low: float | None, high: float | None, form: 
 def ends(low: float | None, high: float | None, form: str = ".3f") -> str:
     """`[0.711, 0.844]`, or `[–]`."""
     return "[–]" if _lacking(low) or _lacking(high) else f"[{low:{form}}, {high:{form}}]"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 seed`, `3 seeds`"""
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _lacking(number: float | None) -> bool:

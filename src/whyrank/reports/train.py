@@ -10,7 +10,7 @@ from typing import Any
 from whyrank.reports.audit import p_text
 from whyrank.reports.by_measure import by_measure, mean_text
 from whyrank.reports.html import Cell, Report
-from whyrank.reports.numbers import with_ends
+from whyrank.reports.numbers import counted, with_ends
 from whyrank.reports.train_figures import fold_means, loss_curves, loss_names, value_of
 from whyrank.store.atomic import write_json, write_text
 
@@ -53,9 +53,9 @@ def _report(told: Told, curves: str, means: str) -> Report:
     sizes = {part: [len(fold[part]) for fold in told["folds"]] for part in ("train", "validation", "test")}
     report = Report(
         f"Training {told['model']} on {told['collection']}",
-        f"Backbone {told['backbone']}; {len(told['folds'])} fold(s) of {_span(sizes['train'])} queries to learn "
-        f"from, {_span(sizes['validation'])} to choose by and {_span(sizes['test'])} to test on; "
-        f"{len(told['seeds'])} seed(s); 95% intervals by bootstrap over test queries.",
+        f"Backbone {told['backbone']}; {counted(len(told['folds']), 'fold')} of {_span(sizes['train'])} queries "
+        f"to learn from, {_span(sizes['validation'])} to choose by and {_span(sizes['test'])} to test on; "
+        f"{counted(len(told['seeds']), 'seed')}; 95% intervals by bootstrap over test queries.",
     )
     report.heading("What was found")
     for sentence in verdict(told):
