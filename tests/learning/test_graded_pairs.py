@@ -1,6 +1,7 @@
 """Pairs by grade: which are made, that seed and epoch alone decide, and that batches mix queries."""
 
 from collections import Counter
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,8 @@ from whyrank.learning.training.graded_pairs import GradedPairs, GradedQuery, in_
 
 MATERIAL = Material.of(COLLECTION, FIRST)
 QIDS = list(QRELS)
+#: A relevant document of each query.
+FIRST_POSITIVE = {qid: MATERIAL.positives[qid][0] for qid in QIDS}
 
 
 def grade(qid, docno):
@@ -33,6 +36,17 @@ def test_every_positive_of_a_query_is_learned_from_once_a_negative():
         (qid, docno): 2 for qid in QIDS for docno, mine in QRELS[qid].items() if mine > 0
     }
     assert len(set(pairs)) == len(pairs), "negatives of a positive are different"
+
+
+def test_relevant_documents_that_the_first_stage_did_not_find_are_learned_from_only_if_asked_for():
+    found = {qid: [row for row in FIRST[qid] if row.docno != docno] for qid, docno in FIRST_POSITIVE.items()}
+    fewer = replace(MATERIAL, candidates=found)
+    everything = {(qid, docno) for qid in QIDS for docno in MATERIAL.positives[qid]}
+    for unfound, expected in ((True, everything), (False, everything - set(FIRST_POSITIVE.items()))):
+        pairs = GradedPairs.of(fewer, QIDS, unfound=unfound).epoch(0, 1)
+        assert {(pair.qid, pair.better) for pair in pairs} == expected
+        assert all(grade(pair.qid, pair.better) > grade(pair.qid, pair.worse) for pair in pairs)
+    assert not any(pair.worse == FIRST_POSITIVE[pair.qid] for pair in pairs), "nor are they worse ones then"
 
 
 def test_of_many_positives_some_are_drawn_each_epoch():

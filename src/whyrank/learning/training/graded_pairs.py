@@ -42,11 +42,16 @@ class GradedPairs:
 
     @classmethod
     def of(
-        cls, material: Material, qids: Iterable[str], negatives: int = 1, positives: int | None = None
+        cls,
+        material: Material,
+        qids: Iterable[str],
+        negatives: int = 1,
+        positives: int | None = None,
+        unfound: bool = True,
     ) -> GradedPairs:
-        """Better is what the material calls positive; worse is what has a lower grade among the query's candidates
-        and positives, where nobody's judgement counts as 0."""
-        found = [_graded(material, qid) for qid in qids]
+        """Better is what the material calls positive, candidate or not if `unfound`; worse is what has a lower
+        grade among these and the query's candidates, where nobody's judgement counts as 0."""
+        found = [_graded(material, qid, unfound) for qid in qids]
         return cls(tuple(query for query in found if query.better), negatives, positives)
 
     def __len__(self) -> int:
@@ -102,10 +107,12 @@ def in_parts(items: Sequence[T], count: int) -> list[list[T]]:
     return [list(items[a:b]) for a, b in pairwise(edges) if a < b]
 
 
-def _graded(material: Material, qid: str) -> GradedQuery:
-    grades = {docno: material.grade(qid, docno) for docno in material.positives[qid]}
+def _graded(material: Material, qid: str, unfound: bool) -> GradedQuery:
+    candidates = {row.docno for row in material.candidates[qid]}
+    positives = [docno for docno in material.positives[qid] if unfound or docno in candidates]
+    grades = {docno: material.grade(qid, docno) for docno in positives}
     grades |= {row.docno: material.grade(qid, row.docno) for row in material.candidates[qid]}
     others = sorted(grades, key=lambda docno: grades[docno])
     ascending = [grades[docno] for docno in others]
-    better = [(docno, bisect_left(ascending, grades[docno])) for docno in material.positives[qid]]
+    better = [(docno, bisect_left(ascending, grades[docno])) for docno in positives]
     return GradedQuery(qid, tuple((docno, worse) for docno, worse in better if worse), tuple(others))

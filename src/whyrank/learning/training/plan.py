@@ -63,7 +63,10 @@ class Plan:
     @cached_property
     def _pairs(self) -> list[GradedPairs]:
         how = self.settings
-        return [GradedPairs.of(self.material, split.train, how.negatives, how.positives) for split in self.splits]
+        return [
+            GradedPairs.of(self.material, split.train, how.negatives, how.positives, how.unfound)
+            for split in self.splits
+        ]
 
     def steps(self, fold: int) -> int:
         """Steps of a fold's job, should it not stop early."""
