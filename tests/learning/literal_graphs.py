@@ -75,7 +75,9 @@ class Literal:
         """Eq. 11: T steps of the gated graph network."""
         A, x, d = self.graph(layer, states), states, states.shape[1]
         heard, word = self.weights["gated.gate_heard.weight"], self.weights["gated.gate_word.weight"]
-        bias = self.weights["gated.gate_heard.bias"]
+        none = {"gated.gate_heard.bias": np.zeros(2 * d), "gated.new_heard.bias": np.zeros(d)}
+        biases = {name: self.weights[name] if self.settings.gate_bias else none[name] for name in none}
+        bias = biases["gated.gate_heard.bias"]
         (W_z, W_r), (U_z, U_r), (b_z, b_r) = ((one[:d], one[d:]) for one in (heard, word, bias))
         W_h, U_h = self.weights["gated.new_heard.weight"], self.weights["gated.new_word.weight"]
         for _ in range(self.settings.steps):
@@ -84,7 +86,7 @@ class Literal:
                 a = sum(A[i, j] * x[j] for j in self.words)
                 z = sigmoid(W_z @ a + U_z @ x[i] + b_z)
                 r = sigmoid(W_r @ a + U_r @ x[i] + b_r)
-                h = np.tanh(W_h @ a + U_h @ (r * x[i]) + self.weights["gated.new_heard.bias"])
+                h = np.tanh(W_h @ a + U_h @ (r * x[i]) + biases["gated.new_heard.bias"])
                 after[i] = z * h + (1 - z) * x[i]
             x = after
         return x

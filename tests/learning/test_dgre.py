@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 import torch
 
@@ -21,6 +22,7 @@ VARIANTS = [
     {"decomposition": False, "information": "none"},
     {"scale": False, "per_length": False},
     {"specials": True, "neighbours": True, "chunks": 1},
+    {"gate_bias": False, "distance_of": "words"},
 ]
 
 
@@ -56,6 +58,29 @@ def test_parts_are_those_of_the_equations():
             torch.testing.assert_close(parts[name][example], torch.tensor(vector), rtol=0, atol=1e-10)
 
 
+def test_distances_of_words_are_of_every_word_with_every_word():
+    model = dgre(distance_of="words", weight=1.0)
+    batch = model.read(PAIRS)
+    loss = model.losses(model.output(batch), QUERIES)["distance"]
+    cls, asked, texts, related = [], [], [], []
+    for example, states in enumerate(state_arrays(model, batch)):
+        slow, last = literal(model, batch, example), len(states) - 1
+        cls.append([slow.cls(states[last])])
+        asked.append(states[last][slow.which("query")])
+        texts.append(states[last][slow.which("document")])
+        related.append(slow.decomposed(slow.mixed(slow.refined(last, states[last])))[0])
+
+    def cosine(some, others):
+        found = [a @ b / np.sqrt((a @ a) * (b @ b)) for a in some for b in others]
+        return sum(found) / len(found)
+
+    total = 0.0
+    for better, worse in ((0, 2), (1, 3)):
+        total += 1 - cosine(asked[better], texts[better]) + 1 + cosine(asked[worse], texts[worse])
+        total += (2 + cosine(cls[better], cls[worse]) + cosine(related[better], related[worse])) / 2
+    assert loss.item() == pytest.approx(total / 2, abs=1e-10)
+
+
 @pytest.mark.parametrize("settings", VARIANTS, ids=str)
 def test_padding_and_other_examples_do_not_change_a_score(settings):
     model = dgre(**settings)
@@ -82,18 +107,29 @@ def test_blocks_and_dense_give_the_same_scores_and_gradients(masking):
     torch.testing.assert_close(*single, rtol=1e-6, atol=1e-6)
 
 
+#: One chunk a document, and two.
+SHORT = [("cat", "the cat"), ("dog", "red"), ("cat", "tree"), ("dog", "a mat")]
+LONG = [("cat", "the cat sat on a mat in the red house"), *SHORT[1:]]
+
+
 @pytest.mark.parametrize(
-    ("masking", "norm", "information"),
+    ("settings", "pairs"),
     [
-        ("none", "row", "infonce"), ("heuristic", "row", "infonce"), ("adaptive", "row", "infonce"),
-        ("learned", "row", "infonce"), ("adaptive", "element", "infonce"), ("adaptive", "element", "club"),
+        ({"masking": "none", "norm": "row"}, SHORT), ({"masking": "heuristic", "norm": "row"}, SHORT),
+        ({"norm": "row"}, SHORT), ({"masking": "learned", "norm": "row"}, SHORT), ({}, SHORT),
+        ({"information": "club"}, SHORT), ({}, LONG), ({"norm": "row", "specials": True}, LONG),
+        ({"masking": "heuristic", "specials": True, "neighbours": True}, LONG),
+        ({"decomposition": False, "information": "none"}, LONG),
+        ({"gate_bias": False, "distance_of": "words", "critic_norm": False}, LONG),
     ],
+    ids=str,
 )  # fmt: skip
-def test_gradients_are_finite_differences(masking, norm, information):
+def test_gradients_are_finite_differences(settings, pairs):
     """Of the losses, with respect to the states of all layers, and to every weight of the head. MINE's gradient is
     corrected, and not that of its value: it has a test of its own."""
-    model = dgre(masking=masking, norm=norm, chunks=1, information=information)
-    batch = model.read([("cat", "the cat"), ("dog", "red"), ("cat", "tree"), ("dog", "a mat")])
+    model = dgre(**{"information": "infonce", "max_length": 12, **settings})
+    batch = model.read(pairs)
+    assert len(batch) == len(pairs) + (pairs is LONG)
     states = [state.detach() for state in model.backbone(batch.inputs)]
     names = [name for name, _ in model.named_parameters() if not name.startswith(("backbone.", "critics."))]
     head = [dict(model.named_parameters())[name] for name in names]
@@ -122,6 +158,7 @@ RUNS = [
     *({"distance": distance} for distance in ("none", "point", "pair", "triangle")),
     *({"information": kind} for kind in ("none", "mine", "infonce", "club")),
     {"literal_distance": True},
+    {"critic_norm": False},
     {"rank_loss": "raw"},
     {"dense": True},
     {"dropout": 0.0},

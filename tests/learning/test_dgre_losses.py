@@ -31,11 +31,12 @@ def test_what_is_switched_off_is_no_loss():
     assert model.critics is None
 
 
-def test_information_is_i_rn_and_i_qn_less_i_qr():
-    model = dgre(information="infonce")
+@pytest.mark.parametrize("normal", [True, False])
+def test_information_is_i_rn_and_i_qn_less_i_qr(normal):
+    model = dgre(information="infonce", critic_norm=normal)
     parts = model.output(model.read(PAIRS)).detached().parts
     vectors = {
-        name: torch.nn.functional.layer_norm(parts[name], parts[name].shape[1:])
+        name: torch.nn.functional.layer_norm(parts[name], parts[name].shape[1:]) if normal else parts[name]
         for name in ("query", "related", "unrelated")
     }
     apart, estimators = different(QUERIES), model.critics.estimators

@@ -24,14 +24,24 @@ TERMS = {
 
 
 class Critics(nn.Module):
-    """One estimator a term. Vectors come layer-normalised, so that no bound moves with their length alone.
+    """One estimator a term. With `normal` vectors come layer-normalised, so that no bound moves with their length
+    alone.
 
     By `club` the two terms that go down are estimated from above and the one that goes up from below, by InfoNCE:
     going up an upper bound would prove nothing.
     """
 
-    def __init__(self, width: int, kind: str, hidden: int = 128, clip: float = 10.0, rate: float = 0.01) -> None:
+    def __init__(
+        self,
+        width: int,
+        kind: str,
+        hidden: int = 128,
+        clip: float = 10.0,
+        rate: float = 0.01,
+        normal: bool = True,
+    ) -> None:
         super().__init__()
+        self.normal = normal
         self.estimators = nn.ModuleDict(
             {name: _estimator(kind, sign, width, hidden, clip, rate) for name, (_, _, sign) in TERMS.items()}
         )
@@ -48,7 +58,7 @@ class Critics(nn.Module):
     def _estimate(self, name: str, one: Tensor, other: Tensor, apart: Tensor) -> Tensor:
         estimator = self.estimators[name]
         still = {key: weight.detach() for key, weight in estimator.named_parameters()}
-        return functional_call(estimator, still, (_normal(one), _normal(other), apart))
+        return functional_call(estimator, still, (self._read(one), self._read(other), apart))
 
     def objective(self, parts: Mapping[str, Tensor], queries: Sequence[int]) -> Tensor | None:
         """What the critics go up: the sum of their three bounds (of CLUB's, likelihoods). Nothing with one query
@@ -60,18 +70,17 @@ class Critics(nn.Module):
         for name, (a, b, _) in TERMS.items():
             estimator = self.estimators[name]
             assert isinstance(estimator, Estimator)
-            found.append(estimator.objective(_normal(parts[a]), _normal(parts[b]), apart))
+            found.append(estimator.objective(self._read(parts[a]), self._read(parts[b]), apart))
         return torch.stack(found).sum()
+
+    def _read(self, vectors: Tensor) -> Tensor:
+        return layer_norm(vectors, vectors.shape[-1:]) if self.normal else vectors
 
 
 def different(queries: Sequence[int], device: torch.device | str = "cpu") -> Tensor:
     """Which examples [B, B] belong to different queries."""
     numbers = torch.as_tensor(queries, device=device)
     return numbers[:, None] != numbers[None, :]
-
-
-def _normal(vectors: Tensor) -> Tensor:
-    return layer_norm(vectors, vectors.shape[-1:])
 
 
 def _estimator(kind: str, sign: float, width: int, hidden: int, clip: float, rate: float) -> Estimator:

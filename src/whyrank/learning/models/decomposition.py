@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import normalize
 
-from whyrank.learning.models.pooling import counts
+from whyrank.learning.models.pooling import counts, largest
 from whyrank.learning.models.sides import Sides
 
 
@@ -42,6 +43,13 @@ class Decomposition(nn.Module):
         if self.per_length:
             summed = summed / counts(chunks.document, chunks)[:, None, None]
         return Parts(summed[:, 0], summed[:, 1])
+
+    def related_units(self, words: Tensor, sides: Sides) -> Tensor:
+        """The mean [B, d] of the unit vectors of the rows of Z_dr, for distances of words."""
+        chunks = sides.chunks
+        weights = self.relations(words, sides) * chunks.document[:, None]
+        units = normalize(chunks.sum_over_chunks(weights @ words), dim=-1)
+        return units.sum(dim=1) / largest(chunks.query.sum(dim=1), chunks).clamp(min=1)[:, None]
 
     def relations(self, words: Tensor, sides: Sides) -> Tensor:
         """A [C, Q, S], 0 in rows of `span` that are no words of the query. W_d goes to the query's few words."""

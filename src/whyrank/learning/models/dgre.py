@@ -35,7 +35,7 @@ class DGReSettings(GraphSettings):
     """`decomposition`: Eq. 14/15, on or off; `per_length`: its parts divided by the document's length, which the
     equations do not. `scale`: Eq. 12 with 1/sqrt(d), which the equation has not. `information`: none, mine,
     infonce or club; `critic_width`, `critic_clip` and `critic_average` are the critics' hidden layer, the bound of
-    their values, and the rate of MINE's moving average."""
+    their values, and the rate of MINE's moving average; `critic_norm`: they read layer-normalised vectors."""
 
     decomposition: bool = True
     per_length: bool = True
@@ -44,6 +44,7 @@ class DGReSettings(GraphSettings):
     critic_width: int = 128
     critic_clip: float = 10.0
     critic_average: float = 0.01
+    critic_norm: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -68,8 +69,8 @@ class DGRe(GraphNetwork):
         self.attention = DenseAttention(width, settings.scale)
         self.decomposition = Decomposition(width, settings.per_length) if settings.decomposition else None
         if settings.information != "none":
-            shape = settings.critic_width, settings.critic_clip, settings.critic_average
-            self.critics = Critics(width, settings.information, *shape)
+            how = settings.critic_width, settings.critic_clip, settings.critic_average, settings.critic_norm
+            self.critics = Critics(width, settings.information, *how)
 
     def layer(self, layer: int, state: Tensor, scene: Scene) -> LayerRead:
         chunks, sides, packing = scene
@@ -80,6 +81,8 @@ class DGRe(GraphNetwork):
         }
         if self.decomposition is not None:
             parts |= self.decomposition(words, sides)._asdict()
+            if self.settings.distance_of == "words":
+                parts["related_words"] = self.decomposition.related_units(words, sides)
         cls = chunks.mean_over_chunks(state[:, 0])
         related = [parts["related"]] if self.decomposition is not None else []
         return LayerRead([self.pool(packing.pack(words), packing, chunks), *related, cls], parts)

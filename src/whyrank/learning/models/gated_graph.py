@@ -18,15 +18,16 @@ class GatedGraph(nn.Module):
         h = tanh(W_h a + U_h (r * x))
         x' = z * h + (1 - z) * x
 
-    Each gate has a bias, as in LGRe's published code. `gate_*` are z and r one above the other, in one product.
+    With `bias` each gate has one, as in LGRe's published code; the equations have none. `gate_*` are z and r one
+    above the other, in one product.
     """
 
-    def __init__(self, width: int, steps: int = 2) -> None:
+    def __init__(self, width: int, steps: int = 2, bias: bool = True) -> None:
         super().__init__()
         self.steps = steps
-        self.gate_heard = nn.Linear(width, 2 * width)
+        self.gate_heard = nn.Linear(width, 2 * width, bias=bias)
         self.gate_word = nn.Linear(width, 2 * width, bias=False)
-        self.new_heard = nn.Linear(width, width)
+        self.new_heard = nn.Linear(width, width, bias=bias)
         self.new_word = nn.Linear(width, width, bias=False)
 
     def forward(self, state: Tensor, graph: WordGraph, packing: Packing) -> Tensor:

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from whyrank.errors import UserError
 from whyrank.learning.models.backbone import Backbone
 from whyrank.learning.models.checks import at_least, one_of, share
 from whyrank.learning.models.chunker import Chunker
 from whyrank.learning.models.chunks import Chunks
-from whyrank.learning.models.distances import DISTANCES, distance_loss
+from whyrank.learning.models.distances import COMPARED, DISTANCES, distance_loss
 from whyrank.learning.models.gated_graph import GatedGraph
 from whyrank.learning.models.graph_builder import GraphBuilder, GraphShape
 from whyrank.learning.models.layer_readout import GatedPool, LayerReadout
@@ -33,8 +34,10 @@ class GraphSettings(NetworkSettings):
     output is one of them, as in LGRe's published code; Eq. 16 has the layers only. `norm`: the infinity norm of a
     graph is its largest `element` or its largest sum of a `row`. `shared_projection`: one W_A for all layers, as
     Eq. 8 is written, not one each. `specials` and `neighbours`: the relations that LGRe's code adds (`sides`).
-    `dense`: graphs always as S x S matrices. `distance`: none, point, pair or triangle; `literal_distance` as it
-    is printed; `weight`: the lambda of all losses but the rank's. `dropout`: of what is read out of a layer."""
+    `gate_bias`: the gates of Eq. 11 have biases, as in LGRe's code. `dense`: graphs always as S x S matrices.
+    `distance`: none, point, pair or triangle; `literal_distance` as it is printed; `distance_of` the `means` of
+    two texts' words or of the `words`, every one with every one; `weight`: the lambda of all losses but the
+    rank's. `dropout`: of what is read out of a layer."""
 
     rank_loss: str = "sigmoid"
     chunks: int = 4
@@ -46,9 +49,11 @@ class GraphSettings(NetworkSettings):
     shared_projection: bool = False
     specials: bool = False
     neighbours: bool = False
+    gate_bias: bool = True
     dense: bool = False
     distance: str = "triangle"
     literal_distance: bool = False
+    distance_of: str = "means"
     weight: float = 1e-2
     dropout: float = 0.1
 
@@ -57,6 +62,7 @@ class GraphSettings(NetworkSettings):
         one_of("masking", self.masking, MASKINGS)
         one_of("norm", self.norm, NORMS)
         one_of("distance", self.distance, DISTANCES)
+        one_of("distance_of", self.distance_of, COMPARED)
         at_least("chunks", self.chunks, 1)
         at_least("steps", self.steps, 1)
         at_least("layers", 1 if self.layers is None else self.layers, 1)
@@ -91,7 +97,7 @@ class GraphNetwork(TransformerNetwork):
         self.refined_layers = settings.layers or states
         shape = GraphShape(settings.masking, settings.norm, settings.shared_projection, settings.dense)
         self.graphs = GraphBuilder(backbone.width, self.refined_layers, shape)
-        self.gated = GatedGraph(backbone.width, settings.steps)
+        self.gated = GatedGraph(backbone.width, settings.steps, settings.gate_bias)
         self.pool = GatedPool(backbone.width)
         self.readout = LayerReadout(backbone.width, self.refined_layers, vectors, settings.dropout)
 
@@ -121,19 +127,19 @@ class GraphNetwork(TransformerNetwork):
     def layer(self, layer: int, state: Tensor, scene: Scene) -> LayerRead:
         """From a layer's state [C, S, d] to what is read out of it."""
 
-    @staticmethod
-    def _of_last(state: Tensor, chunks: Chunks) -> dict[str, Tensor]:
+    def _of_last(self, state: Tensor, chunks: Chunks) -> dict[str, Tensor]:
         """What the distances read of the transformer's last layer, [B, d] each."""
+        words = normalize(state, dim=-1) if self.settings.distance_of == "words" else state
         return {
             "cls": chunks.mean_over_chunks(state[:, 0]),
-            "query_words": mean_of_words(state, chunks.query, chunks),
-            "document_words": mean_of_words(state, chunks.document, chunks),
+            "query_words": mean_of_words(words, chunks.query, chunks),
+            "document_words": mean_of_words(words, chunks.document, chunks),
         }
 
     def losses(self, output: Output, queries: Sequence[int]) -> dict[str, Tensor]:
         """Rank, and lambda times the distance."""
         found = super().losses(output, queries)
         if self.settings.distance != "none":
-            loss = distance_loss(output.parts, self.settings.distance, self.settings.literal_distance)
-            found["distance"] = self.settings.weight * loss
+            how = self.settings.literal_distance, self.settings.distance_of
+            found["distance"] = self.settings.weight * distance_loss(output.parts, self.settings.distance, *how)
         return found
