@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 from statistics import fmean
 
 import pytest
@@ -23,6 +24,8 @@ from whyrank.collections.collection import Collection
 from whyrank.errors import UserError
 from whyrank.evaluation.measures import per_query
 from whyrank.learning.checkpoints import OPTIMISER
+from whyrank.learning.optimisation import NotFinite
+from whyrank.learning.training import training as module
 from whyrank.learning.training.judgements import Judged, judged
 from whyrank.learning.training.pair_learning import Learners, PairEpochs
 from whyrank.learning.training.plan import plan_training
@@ -192,6 +195,22 @@ def test_a_loss_that_is_no_number_stops_it_and_says_where_and_keeps_the_last_goo
     kept = tmp_path / "run" / ".work" / "fold1-seed7"
     assert said.startswith(str(kept)) and (kept / "epoch-0001" / "model.safetensors").is_file()
     assert not (tmp_path / "run" / "models").exists()
+
+
+def test_a_score_that_is_no_number_stops_it_as_a_loss_does(tmp_path, monkeypatch):
+    made = training(tmp_path, folds=1, seeds=(7,))
+    honest, calls = module.shared_scores, []
+
+    def scores(candidates, ranker, processes):
+        calls.append(1)
+        found = honest(candidates, ranker, processes)
+        return [math.nan, *found[1:]] if len(calls) == 2 else found
+
+    monkeypatch.setattr(module, "shared_scores", scores)
+    with pytest.raises(UserError, match="a validation score after epoch 1 is nan of fold1-seed7") as refused:
+        made.run()
+    assert isinstance(refused.value.__cause__, NotFinite)
+    assert (tmp_path / "run" / ".work" / "fold1-seed7" / "epoch-0000" / "model.safetensors").is_file()
 
 
 def test_the_chosen_epoch_is_the_best_on_validation_and_its_weights_are_saved(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from whyrank.learning.epochs import run_epochs
 from whyrank.learning.history import History
 from whyrank.learning.measured import Candidates, Values
 from whyrank.learning.models.network import Network
+from whyrank.learning.optimisation import NotFinite
 from whyrank.learning.saved import save_trained
 from whyrank.learning.trained import as_ranker
 from whyrank.learning.training.pair_learning import Learners, PairEpochs
@@ -25,6 +27,8 @@ from whyrank.rankers.ranker import Ranker
 
 #: Which of the trained models are kept: all, the first job's, or none.
 KEEPS = ("all", "first", "none")
+#: What to lower where a loss or a score is no number.
+RATES = "rate and backbone_rate"
 
 
 class TrainingMoment(NamedTuple):
@@ -145,14 +149,15 @@ class Training:
 
         def validate(epoch: int) -> float:
             tell(epoch, steps * bool(epoch), {})
-            found = candidates.values(shared_scores(candidates, ranker, processes), [settings.select])
+            scores = self._scores(candidates, ranker, f"a validation score after epoch {epoch}")
+            found = candidates.values(scores, [settings.select])
             last.append(fmean(found[settings.select].values()))
             tell(epoch, steps * bool(epoch), {}, over=True)
             return last[-1]
 
         learners = Learners.of(network, settings, steps * settings.epochs)
         epochs = PairEpochs(learners, plan.material, pairs, settings, processes, job.seed, tell)
-        with self._kept.stopping(job, "rate and backbone_rate"):
+        with self._kept.stopping(job, RATES):
             return run_epochs(learners, checkpoints, epochs.train, validate, settings.epochs, settings.patience)
 
     def _to_choose_by(self, qids: Iterable[str]) -> Candidates:
@@ -163,11 +168,20 @@ class Training:
 
     def _tested(self, job: Job, network: Network, history: History) -> Fitted:
         candidates = Candidates.of(self.plan.material, self.plan.splits[job.fold - 1].test)
-        scores = shared_scores(candidates, self._ranker(network), self.processes)
+        with self._kept.stopping(job, RATES):
+            scores = self._scores(candidates, self._ranker(network), "a test score")
         by_query: dict[str, dict[str, float]] = {}
         for row, score in zip(candidates.rows, scores, strict=True):
             by_query.setdefault(row.qid, {})[row.docno] = score
         return Fitted(job, history, candidates.values(scores, self.plan.settings.measures), by_query)
+
+    def _scores(self, candidates: Candidates, ranker: Ranker, what: str) -> list[float]:
+        """The scores of candidates; NotFinite, with what they are, where one is no number."""
+        scores = shared_scores(candidates, ranker, self.processes)
+        for score in scores:
+            if not math.isfinite(score):
+                raise NotFinite(f"{what} is {score}")
+        return scores
 
     def _keep(self, fitted: Fitted, network: Network) -> None:
         folder = self.model_folder(fitted.job)
