@@ -44,6 +44,14 @@ def test_judged_queries_that_the_first_stage_does_not_find_count_as_0(tmp_path):
     assert values["qy"] == values["qz"] == 0 and told["first_stage_values"]["nDCG@20"]["qz"] == 0
 
 
+def test_queries_of_which_only_the_beginning_is_read_are_told(tmp_path):
+    long = {**QUERIES, "q3": "how many " + "cat " * 6, "q5": "how many " + "dog " * 4}
+    collection = Collection.from_records("long", DOCUMENTS, long, QRELS)
+    for length, cut in ((16, ("q3", "q5")), (22, ("q3",)), (24, ())):  # a half less four: 4, 7 and 8 pieces
+        assert plan(tmp_path, model="tiny-cls", collection=collection, max_length=length).cut_queries == cut
+    assert not plan(tmp_path, model="drmm", collection=collection).cut_queries, "words are all read"
+
+
 def test_pairs_are_made_once_a_fold_and_the_network_is_built_before(tmp_path, monkeypatch):
     made = plan(tmp_path)
     assert made.pairs(2) is made.pairs(2) and made.pairs(1) is not made.pairs(2)

@@ -56,7 +56,7 @@ def told(**more):
         "not_found": 3,
         "measures": ["P@20", "nDCG@20"], "sizes": sizes, "trainings": trainings,
         "tables": {"table2": {"rows": rows, "differences": differences, "lacking": []}}, "lacking": {},
-        "to_do": [], **more,
+        "to_do": [], "one_passage": [], "cut_queries": 0, **more,
     }  # fmt: skip
 
 
@@ -185,13 +185,15 @@ def test_losses_that_differ_are_said_and_what_is_read_is_shown(tmp_path):
     what = told(reading={
         "pairs": 7, "pieces_a_word": 1.25, "query_tokens": 9.5, "document_tokens": 300.0,
         "models": [{"model": "parade", "sequences": 3, "tokens": 150.25, "with_repeats": 201, "share": 0.5}],
-    }, one_passage=True)  # fmt: skip
+    }, one_passage=["BERT-MaxP", "PARADE"], cut_queries=5)  # fmt: skip
     assert not rank_losses(what)
     (bert,) = what["trainings"]
     other = {**bert["settings"], "model": {**bert["settings"]["model"], "rank_loss": "sigmoid"}}
     what["trainings"].append({**bert, "title": "DGRe", "settings": other})
     page = write_study(what, tmp_path, {"command": "x"})[-1].read_text()
     assert "(raw: BERT; sigmoid: DGRe)" in page and "1.25 pieces" in page and "150.2" in page and "50.0%" in page
+    assert "PARADE reads one passage of a document here: it has nothing to put together." in page
+    assert "5 of the 40 test queries are longer than half a sequence" in page
     assert "BERT-MaxP reads one passage" in page and "pre-trained, and learn on at the" in page
 
 

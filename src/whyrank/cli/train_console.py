@@ -44,6 +44,11 @@ def tell_plan(training: Training) -> None:
         say(f"{material.not_found} judged queries have no candidates and are measured as 0")
     if material.lacking:
         say(f"{material.lacking} relevant documents are not in the collection and cannot be learned from")
+    if plan.cut_queries:
+        say(
+            f"{len(plan.cut_queries)} queries are longer than half a sequence and are cut: a larger max_length "
+            "reads all of them"
+        )
     say(f"{len(plan.jobs)} trainings of at most {plan.settings.epochs} epochs, {training.steps} steps in all")
 
 

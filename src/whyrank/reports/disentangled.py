@@ -19,6 +19,11 @@ from whyrank.store.atomic import write_json, write_text
 
 RESULT = "study.json"
 Told = Mapping[str, Any]
+#: What a model of passages is where a document has only one.
+ONE_PASSAGE = {
+    "BERT-MaxP": "it is BERT but for where the passage ends",
+    "PARADE": "it has nothing to put together",
+}
 NOTE = (
     "The paper's numbers are of Robust04 and WebTrack09-12, with its own backbone and 20 epochs: they are shown, "
     "and only which of two models is the better is compared. A verdict is given where our difference is "
@@ -91,8 +96,13 @@ def statement(told: Told) -> list[str]:
     if told["sizes"]["depth"] <= 20 and "P@20" in told["measures"]:
         found.append(f"P@20 is the same for all models: a query has {told['sizes']['depth']} candidates.")
     found += rank_losses(told)
-    if told.get("one_passage"):
-        found.append("BERT-MaxP reads one passage of a document here: it is BERT but for where the passage ends.")
+    found += [f"{name} reads one passage of a document here: {ONE_PASSAGE[name]}." for name in told["one_passage"]]
+    if told["cut_queries"]:
+        found.append(
+            f"{told['cut_queries']} of the {sum(fold['test'] for fold in told['folds'])} test queries are longer "
+            "than half a sequence: transformers read their beginning, the first stage and models on words all of "
+            "them. These are among the long queries of Table 6."
+        )
     idle = sum(one["idle"] for one in told["trainings"])
     every = sum(len(one["chosen"]) for one in told["trainings"])
     if idle:

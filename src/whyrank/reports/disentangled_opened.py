@@ -92,9 +92,9 @@ def heads(report: Report, told: Told) -> None:
             "that of the trained models of query and document read together."
         )
     gaps = {
-        f"{_group(name)}{f' (seed {i + 1})' * (len(one['gaps']) > 1)}": gap
+        model.replace(name, _group(name)): gap
         for name, one in told["maps"].items()
-        for i, gap in enumerate(one["gaps"])
+        for model, gap in zip(one["models"], one["gaps"], strict=True)
     }
     shown = "; ".join(f"{name} {_value(gap, '+.3f')}" for name, gap in gaps.items())
     report.paragraph(f"The gap between perturbed and baseline that shares are of: {shown}.")

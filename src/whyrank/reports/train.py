@@ -111,6 +111,11 @@ def _settings(report: Report, told: Told) -> None:
         report.paragraph(
             f"{told['not_found']} of {told['queries']} judged queries have no candidates; they count as 0."
         )
+    if told["cut_queries"]:
+        report.paragraph(
+            f"{told['cut_queries']} of {told['queries']} queries are longer than half a sequence: only their "
+            "beginning is read."
+        )
     for part, title in (("training", "Of the training"), ("model", f"Of {told['model']}")):
         values: list[list[Cell]] = [[name, json.dumps(value)] for name, value in told["settings"][part].items()]
         report.table(["setting", "value"], values, f"{title}.")

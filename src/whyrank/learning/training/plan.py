@@ -40,7 +40,8 @@ class Job(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Everything that decides what a training comes to."""
+    """Everything that decides what a training comes to. `cut_queries` are those that the model reads only the
+    beginning of."""
 
     model: type[Network]
     network: NetworkSettings
@@ -51,6 +52,7 @@ class Plan:
     splits: tuple[Split, ...]
     seeds: tuple[int, ...]
     ingredients: Ingredients
+    cut_queries: tuple[str, ...] = ()
 
     @property
     def jobs(self) -> list[Job]:
@@ -130,11 +132,18 @@ def plan_training(
     splits = _splits(what, material, folds, seeds[0], queries)
     found = Plan(
         kind, network, settings, ingredients.checkpoint, what.collection, material, tuple(splits), tuple(seeds),
-        ingredients,
+        ingredients, cut_queries(built, material),
     )  # fmt: skip
     check_splits(found)
     check_parts(found, built)
     return found
+
+
+def cut_queries(built: Network, material: Material) -> tuple[str, ...]:
+    """Queries that are too long for the half of a sequence that a query may take. Word models read them whole."""
+    if not isinstance(built, TransformerNetwork):
+        return ()
+    return tuple(qid for qid, text in material.queries.items() if built.chunker.cut_query(text) != text)
 
 
 def backbone_checkpoint(name: str) -> Checkpoint:

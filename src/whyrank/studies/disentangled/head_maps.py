@@ -56,7 +56,10 @@ def head_maps(
     return {
         "axiom": AXIOM, "pairs": len(pairs), "backbone": why,
         "backbone_kind": None if first is None else first.kind,
-        "maps": {title: _map(some, seed) for title, some in found.items()},
+        "maps": {
+            title: {"models": [one.name for one in groups[title]], **_map(some, seed)}
+            for title, some in found.items()
+        },
         "alike": alike(found, seed),
     }  # fmt: skip
 

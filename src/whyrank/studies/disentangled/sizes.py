@@ -15,6 +15,8 @@ QUERY_TOKENS, PIECES_A_WORD = 20, 1.3
 PASSAGE, MOST_PASSAGES = 150, 16
 #: Models on word vectors: what starts anew is little, and learns nothing at a transformer's rate.
 WORD_MODELS = ("drmm", "conv-knrm")
+#: Models that read a document in passages of words, and make one score of theirs.
+PASSAGE_MODELS = ("bert-maxp", "parade")
 
 #: Sizes that change no training.
 OWN_SIZES = ("seeds", "other_seeds", "audit", "pairs", "readings")
@@ -76,7 +78,7 @@ class Sizes:
     def _reading(self, model: str) -> dict[str, Any]:
         """Chunks; or overlapping passages, as the model's paper has them, of words that fit, as many as cover what
         the chunks of the others do."""
-        if model not in ("bert-maxp", "parade"):
+        if model not in PASSAGE_MODELS:
             return {"chunks": self.chunks}
         room = self.max_length - min(QUERY_TOKENS, self.max_length // 2) - 3
         fitting = max(2, int(room / PIECES_A_WORD))

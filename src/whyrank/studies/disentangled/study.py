@@ -21,6 +21,7 @@ from whyrank.studies.disentangled.figures import QueryFigures
 from whyrank.studies.disentangled.kept_models import KeptModels
 from whyrank.studies.disentangled.opened import Opened
 from whyrank.studies.disentangled.query_length import length_table
+from whyrank.studies.disentangled.sizes import PASSAGE_MODELS
 from whyrank.studies.disentangled.tables import found_by, table
 from whyrank.studies.disentangled.trainings import Trainings, Watching
 from whyrank.studies.disentangled.variants import (
@@ -109,7 +110,8 @@ class DisentangledStudy:
             **self.about(),
             "trainings": [_told(one, trained[one.name]) for one in self.variants if one.name in trained],
             "reading": self.stages.get("reading", self._reading) if trained else None,
-            "one_passage": "bert-maxp" in trained and self._reads_one_passage, "lacking": dict(lacking),
+            "one_passage": [VARIANTS[name].title for name in self._of_one_passage if name in trained],
+            "cut_queries": len({*self.plan.cut_queries} & {*self.tested}), "lacking": dict(lacking),
             "to_do": [one.name for one in self.variants if one.name not in {*trained, *lacking}],
             "measures": measures, "tables": self.tables(trained, measures),
         }  # fmt: skip
@@ -124,9 +126,10 @@ class DisentangledStudy:
         return what_is_read(pieces, sampled_pairs(self.material, self.tested), told)
 
     @property
-    def _reads_one_passage(self) -> bool:
-        """Whether BERT-MaxP has no passages to choose from."""
-        return self.trainings.ground.sizes.settings_of(VARIANTS["bert-maxp"])["chunks"] == 1
+    def _of_one_passage(self) -> list[str]:
+        """Models of passages that have only one of a document."""
+        sizes = self.trainings.ground.sizes
+        return [name for name in PASSAGE_MODELS if sizes.settings_of(VARIANTS[name])["chunks"] == 1]
 
     def _figures(self, trained: Trained) -> dict[str, Any]:
         """The figures' data, or why there are none."""
