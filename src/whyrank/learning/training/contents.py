@@ -10,10 +10,13 @@ from whyrank.errors import UserError
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.store.packages import sha256
 
+#: Endings of the files that a checkpoint is: weights, configs, and vocabularies.
+DECIDING = (".safetensors", ".bin", ".json", ".txt", ".model")
+
 
 def weights_hash(backbone: Checkpoint) -> str:
     """Of what a transformer starts from."""
-    files = sorted(path for path in backbone.folder.iterdir() if path.suffix in (".safetensors", ".bin", ".json"))
+    files = sorted(path for path in backbone.folder.iterdir() if path.suffix in DECIDING)
     return lines_hash(f"{path.name} {sha256(path)}" for path in files)
 
 

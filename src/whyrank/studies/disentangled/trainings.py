@@ -161,7 +161,10 @@ class Trainings:
         result = joined(known, {**result, "first_stage": self.ground.origin})
         for seed in plan.seeds:
             write_run(out / "runs" / f"seed{seed}.trec", run_of(fitted, seed, variant.name))
-        manifest = folder.record(jobs=len(result["runs"]), pairs_an_epoch=result["pairs"])
+        manifest = folder.record(
+            jobs=len(result["runs"]), pairs_an_epoch=result["pairs"], seeds=result["seeds"],
+            backbone=result["backbone"], collection=result["collection"], first_stage=result["first_stage"],
+        )  # fmt: skip
         write_train(result, out, manifest)
         folder.save(manifest)
         training.forget()
