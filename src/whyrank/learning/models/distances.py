@@ -45,9 +45,11 @@ def point_distance(parts: Mapping[str, Tensor], literal: bool = False, of: str =
 
 def pair_distance(parts: Mapping[str, Tensor], literal: bool = False, of: str = "means") -> Tensor:
     """D(d+, d-): the mean over [CLS] and the query-related part, or [CLS] alone where nothing was decomposed."""
-    found, related = [distance(*parts["cls"].chunk(2), same=literal)], RELATED[of]
-    if related in parts:
-        found.append(distance(*parts[related].chunk(2), same=literal, of=of))
+    found = []
+    for name, compared in (("cls", "means"), (RELATED[of], of)):
+        if name in parts:
+            better, worse = parts[name].chunk(2)
+            found.append(distance(better, worse, literal, compared))
     return torch.stack(found).mean()
 
 
