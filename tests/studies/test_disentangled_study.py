@@ -202,6 +202,14 @@ def test_other_parts_go_into_the_same_folder_and_share_its_trainings(place, trai
         run_disentangled(ground(place, Sizes(**{**vars(sizes), "epochs": 2})), out, ("table2",), FEW)
 
 
+def test_without_our_rows_the_papers_are_trained_and_tabled(place, trained):
+    out, sizes = place / "papers", Sizes(**{**vars(TINY), "seeds": 1})
+    run_disentangled(ground(place, sizes), out, ("table5",), FEW, ours=False)
+    assert trained == ["dgre-triangle", "dgre"]
+    assert {row["name"] for row in told_of(out)["tables"]["table5"]["rows"]} == {"none", "MINE"}
+    assert not told_of(out)["to_do"] and json.loads((out / "manifest.json").read_text())["ours"] is False
+
+
 def test_the_work_is_counted_before_it_begins(place, monkeypatch, capsys):
     seen = {"learned": 0, "scored": 0}
     output, scores = VanillaBert.output, training_module.shared_scores

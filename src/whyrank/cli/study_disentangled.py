@@ -68,6 +68,9 @@ def disentangled(
         str | None,
         typer.Option(help="Some parts: table1 to table6, layers, figures, opened; default all."),
     ] = None,
+    ours: Annotated[
+        bool, typer.Option(help="Rows of the ablations that the paper has not: learned threshold, InfoNCE, CLUB.")
+    ] = True,
     query: Annotated[
         str | None, typer.Option(help="The judged query of the figures; default: a test query with many relevant.")
     ] = None,
@@ -104,7 +107,7 @@ def disentangled(
     sizes = replace(Sizes.quick() if quick else Sizes(), **known)
     parts, rows = parse_parts(only), parse_models(models or (QUICK_MODELS if quick else None))
     ground = _ground(collection, run, start, sizes, train_qrels, read_assignments(set_ or []), seed)
-    run_disentangled(ground, out, parts, rows, query=query, quick=quick, workers=workers)
+    run_disentangled(ground, out, parts, rows, query=query, quick=quick, workers=workers, ours=ours)
     suggest(f"open {out / 'report.html'} in a browser", *_next(out, collection))
 
 
@@ -142,6 +145,7 @@ def run_disentangled(
     query: str | None = None,
     quick: bool = False,
     workers: int | None = None,
+    ours: bool = True,
 ) -> None:
     """All trainings that are not done yet, then the parts, then the report; the same folder takes other parts."""
     from whyrank import __version__
@@ -163,7 +167,7 @@ def run_disentangled(
     trainings = Trainings(out / "trainings", ground, shared)
     beside = partial(_beside, trainings, workers) if workers else None
     study = DisentangledStudy(
-        trainings, parts, models, stages, _watch, _watching, _announce, query, _regret, beside
+        trainings, parts, models, stages, _watch, _watching, _announce, query, _regret, beside, ours
     )
     study.check()
     folder.begin()
@@ -171,7 +175,12 @@ def run_disentangled(
     for found in study.results():
         told = {**found, "quick": quick}
         manifest = folder.record(
-            **study.about(), models=list(models), trainings=len(told["trainings"]), query=query, workers=workers
+            **study.about(),
+            models=list(models),
+            trainings=len(told["trainings"]),
+            query=query,
+            workers=workers,
+            ours=ours,
         )
         paths = write_study(told, out, manifest)
     folder.save(manifest)

@@ -53,7 +53,8 @@ Lacking = Mapping[str, str]
 @dataclass(frozen=True, eq=False)
 class DisentangledStudy:
     """Parts of the paper on one collection. `query` is the one that figures show; `watch` shows work that is no
-    training, `watching` a training; `beside` fits jobs side by side, not one after another."""
+    training, `watching` a training; `beside` fits jobs side by side, not one after another; without `ours` the
+    ablations have the paper's rows only."""
 
     trainings: Trainings
     parts: Sequence[str]
@@ -65,6 +66,7 @@ class DisentangledStudy:
     query: str | None = None
     regret: Regret = lambda variant, why: None
     beside: Beside | None = None
+    ours: bool = True
 
     @cached_property
     def plan(self) -> Plan:
@@ -82,7 +84,7 @@ class DisentangledStudy:
 
     @property
     def variants(self) -> list[Variant]:
-        return variants_of(self.parts, self.models)
+        return variants_of(self.parts, self.models, ours=self.ours)
 
     def check(self) -> None:
         """Raises for what can be refused before anything is trained: folds, lengths, settings, the query."""
@@ -215,8 +217,8 @@ class DisentangledStudy:
         told: dict[str, Any] = {}
         for part in ("table2", *ABLATIONS):
             if part in self.parts:
-                rows = [*rows_of(part, self.models, first), *[(BEST, BEST)] * (part == "table2")]
-                pairs = comparisons(part, self.models, first)
+                rows = [*rows_of(part, self.models, first, ours=self.ours), *[(BEST, BEST)] * (part == "table2")]
+                pairs = comparisons(part, self.models, first, ours=self.ours)
                 told[part] = table(part, rows, pairs, found, measures, seed)
         if "table6" in self.parts:
             tested = {qid: self.material.queries[qid] for qid in self.tested}

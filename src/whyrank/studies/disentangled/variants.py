@@ -17,6 +17,8 @@ Row = tuple[str, str]
 BM25 = "bm25"
 #: The candidates in the order of their grades, a row of Table 2 that nothing can exceed.
 BEST = "best possible"
+#: How the labels of rows end that the paper has not.
+OURS = "(ours)"
 #: What a study has, in the order it is done and told.
 PARTS = ("table1", "table2", "table3", "table4", "table5", "table6", "layers", "figures", "opened")
 ABLATIONS = ("table3", "table4", "table5", "layers")
@@ -78,15 +80,15 @@ MODELS = (BM25, "drmm", "conv-knrm", "bert", "bert-maxp", "cedr-knrm", "parade",
 ROWS: dict[str, tuple[Row, ...]] = {
     "table3": (
         ("none", "dgre-mask-none"), ("heuristic", "dgre-mask-heuristic"), ("adaptive", "dgre-mask-adaptive"),
-        ("learned (ours)", "dgre-mask-learned"),
+        (f"learned {OURS}", "dgre-mask-learned"),
     ),
     "table4": (
         ("none", "dgre-mask-adaptive"), ("point", "dgre-point"), ("pair", "dgre-pair"),
         ("triangle", "dgre-triangle"),
     ),
     "table5": (
-        ("none", "dgre-triangle"), ("MINE", "dgre"), ("InfoNCE (ours)", "dgre-infonce"),
-        ("CLUB (ours)", "dgre-club"),
+        ("none", "dgre-triangle"), ("MINE", "dgre"), (f"InfoNCE {OURS}", "dgre-infonce"),
+        (f"CLUB {OURS}", "dgre-club"),
     ),
     "layers": (("all layers", "dgre"), ("last layer only", "dgre-layer1")),
     "table6": (("BM25", BM25), ("BERT", "bert"), ("DGRe", "dgre")),
@@ -98,24 +100,30 @@ ROWS: dict[str, tuple[Row, ...]] = {
 }  # fmt: skip
 
 
-def rows_of(part: str, models: Sequence[str] = MODELS, first: str = "BM25") -> tuple[Row, ...]:
-    """A part's rows; `models` are those of Table 2, `first` is what the first stage is called."""
+def rows_of(
+    part: str, models: Sequence[str] = MODELS, first: str = "BM25", *, ours: bool = True
+) -> tuple[Row, ...]:
+    """A part's rows; `models` are those of Table 2, `first` is what the first stage is called; `ours` are the rows
+    that the paper has not."""
     if part == "table2":
         return tuple((first if name == BM25 else VARIANTS[name].title, name) for name in models)
-    return tuple((first if name == BM25 else label, name) for label, name in ROWS.get(part, ()))
+    rows = [row for row in ROWS.get(part, ()) if ours or not row[0].endswith(OURS)]
+    return tuple((first if name == BM25 else label, name) for label, name in rows)
 
 
-def variants_of(parts: Iterable[str], models: Sequence[str] = MODELS) -> list[Variant]:
+def variants_of(parts: Iterable[str], models: Sequence[str] = MODELS, *, ours: bool = True) -> list[Variant]:
     """Everything to train for some parts, each once, the models of Table 2 first."""
-    names = dict.fromkeys(name for part in parts for _, name in rows_of(part, models) if name != BM25)
+    names = dict.fromkeys(name for part in parts for _, name in rows_of(part, models, ours=ours) if name != BM25)
     return [VARIANTS[name] for name in names]
 
 
-def comparisons(part: str, models: Sequence[str] = MODELS, first: str = "BM25") -> list[tuple[str, str]]:
+def comparisons(
+    part: str, models: Sequence[str] = MODELS, first: str = "BM25", *, ours: bool = True
+) -> list[tuple[str, str]]:
     """Which rows of a table are compared: in Table 2 each with BERT and with the first stage, which it re-ranks,
     and DGRe with each; in an ablation each with the first; in Table 3 also adaptive with heuristic, which the
     paper's argument rests on."""
-    labels = [label for label, _ in rows_of(part, models, first)]
+    labels = [label for label, _ in rows_of(part, models, first, ours=ours)]
     if part in ("table2", "table6"):
         found = [(one, "BERT") for one in labels if "BERT" in labels and one != "BERT"]
         found += [("DGRe", one) for one in labels if "DGRe" in labels and one not in ("DGRe", "BERT")]
