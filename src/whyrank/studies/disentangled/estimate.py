@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from whyrank.learning.training.plan import Plan
@@ -11,7 +11,7 @@ from whyrank.studies.disentangled.speed import Speed
 from whyrank.studies.disentangled.trainings import Ground
 from whyrank.studies.disentangled.variants import VARIANTS, Variant
 
-#: Models with a word graph; they are as fast as DGRe, the other transformers as BERT.
+#: Models with a word graph; they are about as fast as one another, and so are the other transformers.
 GRAPHS = ("lgre", "dgre")
 
 
@@ -35,7 +35,7 @@ class Reading:
 @dataclass(frozen=True)
 class Work:
     """`jobs` trainings (a model, a fold, a seed); documents that transformers read; and the sequences that these
-    are read in, by the name of the model that is as fast: `bert` or `dgre`."""
+    are read in, by the variant whose speed stands for theirs."""
 
     jobs: int
     documents: Reading
@@ -61,9 +61,19 @@ def work_of(ground: Ground, plan: Plan, seeds: Mapping[Variant, int]) -> Work:
     for one, count in seeds.items():
         if one.model not in WORD_MODELS:
             documents += once * count
-            name, chunks = "dgre" if one.model in GRAPHS else "bert", ground.settings_of(one)["chunks"]
+            name, chunks = _stands_for(one, seeds).name, ground.settings_of(one)["chunks"]
             sequences[name] = sequences.get(name, Reading()) + once * (count * chunks)
     return Work(len(plan.splits) * sum(seeds.values()), documents, sequences)
+
+
+def _stands_for(one: Variant, to_do: Iterable[Variant]) -> Variant:
+    """The first of those to do that are about as fast; BERT and DGRe come before others."""
+    alike = [other for other in to_do if other.model not in WORD_MODELS and _has_graph(other) == _has_graph(one)]
+    return min(alike, key=lambda other: not other.leading)
+
+
+def _has_graph(one: Variant) -> bool:
+    return one.model in GRAPHS
 
 
 def documents_of(plan: Plan) -> Reading:
