@@ -60,6 +60,14 @@ def told(**more):
     }  # fmt: skip
 
 
+def test_a_table_without_a_model_yet_has_no_figure(tmp_path):
+    """The report is written after each training: the first may be one of an ablation, or come to nothing."""
+    best = [row("best possible", measure, 0.9) for measure in BOTH]
+    tables = {"table2": {"rows": best, "differences": [], "lacking": [{"name": "BERT", "variant": "bert"}]}}
+    paths = write_study(told(tables=tables), tmp_path, {"command": "study"})
+    assert [path.name for path in paths] == ["study.json", "report.html"]
+
+
 def test_only_orders_are_compared_and_only_where_ours_is_significant():
     found = {one.what: one for one in findings(told())}
     assert found["BM25 against BERT, nDCG@20"].verdict == DIFFERS, "the paper has BERT above BM25"

@@ -120,7 +120,7 @@ def _tables(report: Report, told: Told, figures: Figures) -> None:
     for part in ("table2", "table3", "table4", "table5", "layers"):
         if told["tables"].get(part):
             report.heading(TITLES[part])
-            if part == "table2":
+            if part == "table2" and "means" in figures:
                 report.figure(*figures["means"], name="means")
             effectiveness(report, told, part)
     if "table6" in told["tables"]:

@@ -35,7 +35,7 @@ def disentangled_figures(told: Told) -> Figures:
 
 def _figures(told: Told) -> Iterator[tuple[str, Figure]]:
     table = told["tables"].get("table2")
-    if table:
+    if table and any(row["name"] != BEST for row in table["rows"]):
         yield "means", _means(table)
     shown, opened = told.get("figures"), told.get("opened", {})
     if shown and "lacking" in shown:
