@@ -204,6 +204,8 @@ def test_the_share_of_graphs_is_the_mean_over_rows_of_both_sides(dgre, readings)
             if by_content:
                 assert shares["content words"][name][number] == pytest.approx(np.mean(by_content), abs=1e-6)
             assert crossing[name][number] == pytest.approx(crossed / heard, abs=1e-6)
+    for view in shares.values():
+        np.testing.assert_allclose(view["heuristic"], view["none"], atol=1e-6, err_msg="a softmax of the same")
     assert min(crossing["heuristic"]) > max(crossing["none"]), "a mask of the own side moves mass to the other"
 
 
@@ -214,6 +216,9 @@ def test_relevant_candidates_are_told_apart():
     )
     assert told["views"]["relevant candidates"]["readings"] == 2 and told["views"]["all words"]["readings"] == 3
     assert told["views"]["relevant candidates"]["means"]["adaptive"]["value"] == pytest.approx((0.2 + 0.9) / 2)
+    for one in told["views"].values():
+        assert [row["of"] for row in one["differences"]] == ["adaptive"], "the heuristic mask is as none there"
+    assert [row["of"] for row in told["crossing"]["differences"]] == ["heuristic", "adaptive"]
     nothing = graphs_told([({"all words": shares, "content words": shares}, shares)], list("abc"), [False] * 3, 0)
     assert nothing["views"]["relevant candidates"] == {"means": {}, "differences": [], "readings": 0}
 

@@ -157,7 +157,9 @@ def _graphs(report: Report, told: Told) -> None:
     report.paragraph(
         "DGRe's own word graph, all refined layers, of the same models under each mask. On spurious relations: of "
         "what a word hears from the other side, the mean over words (rows of the graph). From the other side: the "
-        "part of all that words hear that comes from the other side's words; a mask moves mass there."
+        "part of all that words hear that comes from the other side's words; a mask moves mass there. No mask and "
+        "the heuristic one have the same share on spurious relations by construction: within the other side's "
+        "words both are a softmax of the same relations."
     )
     masks = list(next(iter(known.values()))["means"])
     rows: list[list[Cell]] = [
