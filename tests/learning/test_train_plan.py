@@ -61,6 +61,18 @@ def test_pairs_are_made_once_a_fold_and_the_network_is_built_before(tmp_path, mo
         plan(tmp_path, model="drmm", vectors=str(tmp_path / "none.txt"))
 
 
+@pytest.mark.parametrize("told", [{"select": "P@500"}, {"select": "P@3", "validation_depth": 3}])
+def test_a_measure_that_every_order_has_the_same_of_cannot_choose(tmp_path, told):
+    """Every epoch would be as good as the untrained model, which would be kept."""
+    with pytest.raises(UserError, match=r"every order of the validation candidates of fold 1 has the same P@"):
+        plan(tmp_path, **told)
+    assert plan(tmp_path, select="P@3", validation_depth=6).settings.select == "P@3"
+
+
+def test_the_files_that_models_on_words_do_without_can_be_told(tmp_path):
+    assert plan(tmp_path, model="drmm", vectors="none").network == plan(tmp_path, model="drmm").network
+
+
 def test_all_trainings_of_a_plan_read_the_collection_as_often_as_one(tmp_path, monkeypatch):
     passes, real = [], COLLECTION.documents
     monkeypatch.setattr(COLLECTION, "documents", lambda: passes.append(1) or real())

@@ -12,6 +12,7 @@ from whyrank.collections.collection import Collection
 from whyrank.collections.records import Run
 from whyrank.errors import UserError
 from whyrank.learning.material import Material
+from whyrank.learning.measured import Candidates
 from whyrank.learning.models.catalogue import model_class
 from whyrank.learning.models.network import Ingredients, Network, NetworkSettings, TransformerNetwork
 from whyrank.learning.seeding import seeded
@@ -69,6 +70,12 @@ class Plan:
             GradedPairs.of(self.material, split.train, how.negatives, how.positives, how.unfound)
             for split in self.splits
         ]
+
+    def to_choose_by(self, fold: int) -> Candidates:
+        """What is scored of a fold's validation queries, before the first epoch and after each."""
+        depth, validation = self.settings.validation_depth, self.splits[fold - 1].validation
+        first = {qid: self.material.candidates[qid][:depth] for qid in validation}
+        return Candidates.of(replace(self.material, candidates=first), validation)
 
     def steps(self, fold: int) -> int:
         """Steps of a fold's job, should it not stop early."""
@@ -181,7 +188,8 @@ def check_parts(plan: Plan, built: Network) -> None:
 
 
 def check_splits(plan: Plan) -> None:
-    """Raises for a fold that has no pair to learn from, or nothing relevant to find among its candidates."""
+    """Raises for a fold that has no pair to learn from, nothing relevant to find among its candidates, or nothing
+    to choose an epoch by."""
     for number, split in enumerate(plan.splits, start=1):
         if not plan.pairs(number).queries:
             raise UserError(
@@ -196,11 +204,24 @@ def check_splits(plan: Plan) -> None:
                     where=plan.material.name,
                     todo="give a first stage that finds some (--run, -k), other folds, or another --seed",
                 )
+        if not _can_choose(plan.to_choose_by(number), plan.settings.select):
+            raise UserError(
+                f"every order of the validation candidates of fold {number} has the same {plan.settings.select}",
+                where=plan.material.name,
+                todo="choose the epoch by another measure (select), or by more candidates (-k, validation_depth)",
+            )
 
 
 def _has_relevant(material: Material, qid: str) -> bool:
     positive = set(material.positives[qid])
     return any(row.docno in positive for row in material.candidates[qid])
+
+
+def _can_choose(candidates: Candidates, measure: str) -> bool:
+    """Whether the best order of the candidates has another value than the worst."""
+    grades = [candidates.qrels[row.qid].get(row.docno, 0) for row in candidates.rows]
+    best, worst = (candidates.values([sign * grade for grade in grades], [measure]) for sign in (1, -1))
+    return best != worst
 
 
 def _splits(what: Judged, material: Material, folds: int | None, seed: int, queries: int | None) -> list[Split]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -102,7 +102,7 @@ class Training:
     def to_beat(self, fold: int) -> float:
         """The measure that selects, of a fold's validation candidates in the order that they came in."""
         select = self.plan.settings.select
-        found = self._to_choose_by(self.plan.splits[fold - 1].validation).first_stage([select])
+        found = self.plan.to_choose_by(fold).first_stage([select])
         return fmean(found[select].values())
 
     def run(self, watch: Watch | None = None) -> list[Fitted]:
@@ -138,9 +138,9 @@ class Training:
 
     def _train(self, job: Job, network: Network, checkpoints: SharedCheckpoints, watch: Watch) -> History:
         plan, settings, processes = self.plan, self.plan.settings, self.processes
-        pairs, split = plan.pairs(job.fold), plan.splits[job.fold - 1]
+        pairs = plan.pairs(job.fold)
         steps = pairs.steps(settings.batch)
-        ranker, candidates = self._ranker(network), self._to_choose_by(split.validation)
+        ranker, candidates = self._ranker(network), plan.to_choose_by(job.fold)
         last: list[float] = []
 
         def tell(epoch: int, step: int, losses: dict[str, float], over: bool = False) -> None:
@@ -159,12 +159,6 @@ class Training:
         epochs = PairEpochs(learners, plan.material, pairs, settings, processes, job.seed, tell)
         with self._kept.stopping(job, RATES):
             return run_epochs(learners, checkpoints, epochs.train, validate, settings.epochs, settings.patience)
-
-    def _to_choose_by(self, qids: Iterable[str]) -> Candidates:
-        """The candidates that are scored before the first epoch and after each."""
-        material, depth = self.plan.material, self.plan.settings.validation_depth
-        first = {qid: rows[:depth] for qid, rows in material.candidates.items()}
-        return Candidates.of(replace(material, candidates=first), qids)
 
     def _tested(self, job: Job, network: Network, history: History) -> Fitted:
         candidates = Candidates.of(self.plan.material, self.plan.splits[job.fold - 1].test)
