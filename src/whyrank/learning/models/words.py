@@ -22,7 +22,7 @@ class WordSettings(NetworkSettings):
     embeddings. At most `max_length` units of a text are read."""
 
     max_length: int = 2048
-    vectors: str = ""
+    vectors: str | None = None
 
     def lexicon(self, ingredients: Ingredients, learned: bool) -> Lexicon:
         """The units and their vectors; without either, where a state that has them is to be loaded."""

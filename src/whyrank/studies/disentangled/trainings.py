@@ -20,6 +20,7 @@ from whyrank.collections.trec import write_run
 from whyrank.errors import UserError, nearest
 from whyrank.learning.history import History
 from whyrank.learning.models.catalogue import model_class
+from whyrank.learning.models.words import WordSettings
 from whyrank.learning.settings_values import names_of, settings_of
 from whyrank.learning.training.contents import lines_hash, vectors_hash, weights_hash
 from whyrank.learning.training.judgements import Judged
@@ -84,13 +85,19 @@ class Ground:
             own.pop("rate", None)
         return {**self.sizes.settings_of(variant), **own}
 
+    @property
+    def _vectors(self) -> str | None:
+        """The file of word vectors, if one is told."""
+        told = {name: value for name, value in self.told.items() if name == "vectors"}
+        return settings_of(WordSettings, told).vectors
+
     def inputs(self) -> dict[str, Any]:
         """What decides all trainings, by content."""
         return {
             "backbone": weights_hash(backbone_checkpoint(self.backbone)),
             "collection": self.what.collection.fingerprint(),
             "first_stage": run_hash(self.first), "test": lines_hash(self.what.test or ()),
-            **{name: vectors_hash(Path(path)) for name, path in self.told.items() if name == "vectors"},
+            **({"vectors": vectors_hash(Path(self._vectors))} if self._vectors else {}),
         }  # fmt: skip
 
 
