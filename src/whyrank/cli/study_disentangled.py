@@ -69,7 +69,7 @@ def disentangled(
         typer.Option(help="Some parts: table1 to table6, layers, figures, opened; default all."),
     ] = None,
     ours: Annotated[
-        bool, typer.Option(help="Rows of the ablations that the paper has not: learned threshold, InfoNCE, CLUB.")
+        bool, typer.Option(help="Rows of Tables 3 and 5 that the paper has not: learned threshold, InfoNCE, CLUB.")
     ] = True,
     query: Annotated[
         str | None, typer.Option(help="The judged query of the figures; default: a test query with many relevant.")

@@ -53,8 +53,8 @@ Lacking = Mapping[str, str]
 @dataclass(frozen=True, eq=False)
 class DisentangledStudy:
     """Parts of the paper on one collection. `query` is the one that figures show; `watch` shows work that is no
-    training, `watching` a training; `beside` fits jobs side by side, not one after another; without `ours` the
-    ablations have the paper's rows only."""
+    training, `watching` a training; `beside` fits jobs side by side, not one after another; without `ours`
+    Tables 3 and 5 have the paper's rows only."""
 
     trainings: Trainings
     parts: Sequence[str]
