@@ -309,9 +309,9 @@ def test_what_cannot_be_trained_is_refused_before_anything_is(tmp_path):
     assert "bm25 is no backbone" in refusal(tmp_path, start="bm25")
     assert "13 judged queries cannot make 7 folds" in refusal(tmp_path, folds=7)
     nothing = {qid: [row for row in rows if QRELS[qid].get(row.docno, 0) < 1] for qid, rows in FIRST.items()}
-    assert "the training queries of fold 1 have no relevant" in refusal(tmp_path, first=nothing)
-    said = refusal(tmp_path, first=nothing, unfound=True)
-    assert "the validation queries of fold 1 have no relevant document among their candidates" in said
+    for unfound, part in ((False, "training"), (True, "validation")):
+        said = refusal(tmp_path, first=nothing, unfound=unfound)
+        assert f"the {part} queries of fold 1 have no relevant document among their candidates" in said
     only = {qid: dict.fromkeys(mine, 1) for qid, mine in QRELS.items()}
     few = {qid: [row for row in rows if row.docno in only[qid]] for qid, rows in FIRST.items()}
     said = refusal(tmp_path, Judged(Collection.from_records("good", DOCUMENTS, QUERIES, only)), few)

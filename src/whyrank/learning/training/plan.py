@@ -191,19 +191,20 @@ def check_splits(plan: Plan) -> None:
     """Raises for a fold that has no pair to learn from, nothing relevant to find among its candidates, or nothing
     to choose an epoch by."""
     for number, split in enumerate(plan.splits, start=1):
-        if not plan.pairs(number).queries:
-            raise UserError(
-                f"the training queries of fold {number} have no relevant document with a worse one beside it",
-                where=plan.material.name,
-                todo="judgements of a lower grade, or more candidates (-k), are needed",
-            )
-        for part, qids in (("validation", split.validation), ("test", split.test)):
+        parts = {"training": split.train, "validation": split.validation, "test": split.test}
+        for part, qids in list(parts.items())[plan.settings.unfound :]:
             if not any(_has_relevant(plan.material, qid) for qid in qids):
                 raise UserError(
                     f"the {part} queries of fold {number} have no relevant document among their candidates",
                     where=plan.material.name,
                     todo="give a first stage that finds some (--run, -k), other folds, or another --seed",
                 )
+        if not plan.pairs(number).queries:
+            raise UserError(
+                f"the training queries of fold {number} have no relevant document with a worse one beside it",
+                where=plan.material.name,
+                todo="judgements of a lower grade, or more candidates (-k), are needed",
+            )
         if not _can_choose(plan.to_choose_by(number), plan.settings.select):
             raise UserError(
                 f"every order of the validation candidates of fold {number} has the same {plan.settings.select}",
