@@ -17,11 +17,12 @@ from whyrank.interventions.effects import Effects
 from whyrank.learning.models.dgre import DGRe, DGReSettings
 from whyrank.learning.models.network import Ingredients
 from whyrank.learning.models.vanilla import VanillaBert, VanillaSettings
+from whyrank.reports.disentangled_opened_figures import heads_figure
 from whyrank.studies.disentangled.attention import _shares, summed_up
 from whyrank.studies.disentangled.audits import axioms_compared
 from whyrank.studies.disentangled.embeddings import centroid_cosines, embedded, perplexity, plane, vectors_of
 from whyrank.studies.disentangled.graph_mass import graph_shares, graphs_compared, graphs_told
-from whyrank.studies.disentangled.head_maps import alike, gap_of
+from whyrank.studies.disentangled.head_maps import _map, alike, gap_of
 from whyrank.studies.disentangled.paired import difference, with_holm
 from whyrank.studies.disentangled.relations import both_ways, near_threshold, read, share_of
 from whyrank.studies.disentangled.word_graphs import MASKS, word_graphs
@@ -327,6 +328,21 @@ def test_maps_are_as_alike_as_their_correlation():
     assert ("dgre", "dgre") not in told, "one seed has no other to be like"
     gap = gap_of(found["bert"][0])
     assert gap["value"] == pytest.approx(3.5 / 3) and gap["low"] >= 0.5 and gap["high"] <= 2.0
+
+
+def test_a_seed_without_a_gap_has_no_part_in_the_mean_share():
+    sure, other = effects([0.1, 0.5, 0.9], [1.0, 2.0, 0.5, 1.5]), effects([0.3, 0.1, 0.5], [2.0, 1.0, 1.0, 0.5])
+    noisy = effects([40.0, -30.0, 9.0], [1.0, -1.0, 0.5, -0.49])
+    told = _map([sure, noisy, other], 0)
+    assert [gap["sure"] for gap in told["gaps"]] == [True, False, True]
+    assert [head["share"] for head in told["heads"]] == pytest.approx([0.2, 0.3, 0.7])
+    assert told["heads"][0]["by_seed"] == pytest.approx([0.1, 40.0, 0.3]) and told["heads"][0]["of"] == 2
+    nothing = _map([noisy], 0)
+    assert all(head["share"] is None and head["of"] == 0 for head in nothing["heads"])
+    maps = {title: {"models": [title], **one} for title, one in (("bert", told), ("dgre", nothing))}
+    svg, _, (_, rows) = heads_figure({"maps": maps, "axiom": "TFC1:append", "pairs": 4})
+    assert svg.lstrip().startswith("<") and len(rows) == 6
+    assert "<svg" in heads_figure({"maps": {"dgre": maps["dgre"]}, "axiom": "TFC1:append", "pairs": 4})[0]
 
 
 def test_t_sne_is_the_same_each_time_and_its_perplexity_fits():

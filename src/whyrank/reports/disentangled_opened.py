@@ -98,9 +98,12 @@ def heads(report: Report, told: Told) -> None:
     }
     shown = "; ".join(f"{name} {_value(gap, '+.3f')}" for name, gap in gaps.items())
     report.paragraph(f"The gap between perturbed and baseline that shares are of: {shown}.")
-    doubtful = [name for name, gap in gaps.items() if not _surely_positive(gap)]
+    doubtful = [name for name, gap in gaps.items() if not gap["sure"]]
     if doubtful:
-        report.paragraph(f"The gap of {', '.join(doubtful)} may be 0 or less: shares of it mean little.")
+        report.paragraph(
+            f"The gap of {', '.join(doubtful)} may be 0 or less: shares of it mean little, and are left out of "
+            "the means over seeds. Correlations of maps are of effects, not of shares, and have them."
+        )
     rows: list[list[Cell]] = [
         [
             _between(row), f"{row['mean']:.3f}",
@@ -188,10 +191,6 @@ def _differences(report: Report, differences: Sequence[Told], caption: str) -> N
         for row in differences
     ]  # fmt: skip
     report.table(["", "difference", "p (Holm)", "significant", "queries"], rows, caption)
-
-
-def _surely_positive(gap: Told) -> bool:
-    return gap["low"] is not None and gap["low"] > 0
 
 
 def _between(row: Told) -> str:

@@ -38,11 +38,11 @@ def heads_figure(told: Told) -> Figure:
     }
     marked = {
         GROUPS.get(title, title): {
-            (head["layer"], head["head"]) for head in one["heads"] if head["significant"] == head["of"]
+            (head["layer"], head["head"]) for head in one["heads"] if head["significant"] == head["of"] > 0
         }
         for title, one in told["maps"].items()
     }
-    every = [place for cells in maps.values() for place in cells]
+    every = [(head["layer"], head["head"]) for one in told["maps"].values() for head in one["heads"]]
     layers, heads = (max(place[i] for place in every) + 1 for i in range(2))
     svg = heat_maps(
         maps, [str(i) for i in range(layers)], [str(i) for i in range(heads)], row_title="layer",
@@ -50,8 +50,8 @@ def heads_figure(told: Told) -> Figure:
     )  # fmt: skip
     caption = (
         f"Activation patching of every head, {told['axiom']}, {told['pairs']} pairs of test queries: the share "
-        "of the gap between baseline and perturbed that a head recovers, the mean over seeds. Dots: significant "
-        "in every seed (Holm over the heads)."
+        "of the gap between baseline and perturbed that a head recovers, the mean over the seeds whose gap is "
+        "surely above 0. Dots: significant in each of these (Holm over the heads)."
     )
     rows: list[list[Cell]] = [
         [GROUPS.get(title, title), *(head[key] for key in ("layer", "head", "share", "significant", "of"))]

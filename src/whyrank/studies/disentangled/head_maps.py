@@ -91,27 +91,32 @@ def _patched(
 
 
 def _map(seeds: Sequence[Effects], seed: int) -> dict[str, Any]:
-    """Each head's share of the gap: the mean over the seeds, each seed's own, in how many it is significant."""
-    told = [one.summary(seed=seed) for one in seeds]
+    """Each head's share of the gap: each seed's own, the mean over the seeds whose gap is surely above 0 (a share
+    of a gap near 0 can be anything, and one such seed would be all of the mean), in how many of these it is
+    significant."""
+    told, gaps = [one.summary(seed=seed) for one in seeds], [gap_of(one, seed) for one in seeds]
     by_site = [{site["site"]: site for site in one["sites"]} for one in told]
     heads = []
     for name, first in by_site[0].items():
-        mine = [sites[name] for sites in by_site if name in sites]
+        mine = [sites[name] for sites, gap in zip(by_site, gaps, strict=True) if gap["sure"] and name in sites]
         shares = [site["share"] for site in mine if site["share"] is not None]
-        sure = sum(site["p_holm"] is not None and site["p_holm"] < 0.05 for site in mine)
+        significant = sum(site["p_holm"] is not None and site["p_holm"] < 0.05 for site in mine)
         heads.append({
             "layer": first["layer"], "head": first["head"], "share": fmean(shares) if shares else None,
-            "by_seed": [site["share"] for site in mine], "significant": sure, "of": len(mine),
-            "interval": first["share_interval"] if len(mine) == 1 else None,
+            "by_seed": [sites[name]["share"] for sites in by_site if name in sites],
+            "significant": significant, "of": len(mine),
+            "interval": first["share_interval"] if len(by_site) == 1 else None,
         })  # fmt: skip
-    return {"heads": heads, "gaps": [gap_of(one, seed) for one in seeds], "pairs": told[0]["pairs"]}
+    return {"heads": heads, "gaps": gaps, "pairs": told[0]["pairs"]}
 
 
 def gap_of(effects: Effects, seed: int = 0) -> dict[str, Any]:
-    """The mean of perturbed - baseline over the pairs, which shares are of, with its interval."""
+    """The mean of perturbed - baseline over the pairs, which shares are of, with its interval; whether it is
+    surely above 0."""
     pairs = effects.frame.drop_duplicates("pair")
     gaps = (pairs["perturbed"] - pairs["base"]).to_numpy(dtype=float)
-    return means({"gap": gaps.tolist()}, clusters(pairs).tolist(), seed)["gap"]
+    told = means({"gap": gaps.tolist()}, clusters(pairs).tolist(), seed)["gap"]
+    return {**told, "sure": told["low"] is not None and told["low"] > 0}
 
 
 def alike(found: Mapping[str, Sequence[Effects]], seed: int = 0) -> list[dict[str, Any]]:
