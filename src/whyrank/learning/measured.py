@@ -41,6 +41,10 @@ class Candidates:
         """The same in the order they came in."""
         return self.values([row.score for row in self.rows], measures)
 
+    def grades(self) -> list[int]:
+        """Of the candidates, in the order of `rows`; what nobody judged is 0."""
+        return [self.qrels[row.qid].get(row.docno, 0) for row in self.rows]
+
     def values(self, scores: Sequence[float], measures: Sequence[str]) -> Values:
         """The same in the order of some scores."""
         run: dict[str, dict[str, float]] = {qid: {} for qid in self.qrels}

@@ -61,6 +61,6 @@ def _has_relevant(material: Material, qid: str) -> bool:
 
 def _can_choose(candidates: Candidates, measure: str) -> bool:
     """Whether the best order of the candidates has another value than the worst."""
-    grades = [candidates.qrels[row.qid].get(row.docno, 0) for row in candidates.rows]
+    grades = candidates.grades()
     best, worst = (candidates.values([sign * grade for grade in grades], [measure]) for sign in (1, -1))
     return best != worst

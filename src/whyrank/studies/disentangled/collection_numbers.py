@@ -44,7 +44,7 @@ def collection_numbers(
 def best_possible(material: Material, qids: Sequence[str], measures: Sequence[str]) -> Values:
     """The measures of the candidates in the order of their grades: no re-ranking has more."""
     candidates = Candidates.of(material, qids)
-    return candidates.values([material.grade(row.qid, row.docno) for row in candidates.rows], measures)
+    return candidates.values(candidates.grades(), measures)
 
 
 def _row(what: str, values: Iterable[float], of: str = "queries") -> dict[str, Any]:
