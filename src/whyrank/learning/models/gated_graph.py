@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from whyrank.learning.models.packing import Packing
+from whyrank.learning.models.quick_tanh import quick_tanh_
 from whyrank.learning.models.word_graph import WordGraph
 
 
@@ -42,5 +43,5 @@ class GatedGraph(nn.Module):
         otherwise spent on moving memory."""
         gates = self.gate_heard(heard).addmm_(words, self.gate_word.weight.T).sigmoid_()
         update, reset = gates.chunk(2, dim=1)
-        new = self.new_heard(heard).addmm_(reset * words, self.new_word.weight.T).tanh_()
-        return torch.lerp(words, new, update)
+        new = self.new_heard(heard).addmm_(reset * words, self.new_word.weight.T)
+        return torch.lerp(words, quick_tanh_(new), update)

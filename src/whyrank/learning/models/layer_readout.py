@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from whyrank.learning.models.chunks import Chunks
 from whyrank.learning.models.packing import Packing
 from whyrank.learning.models.pooling import max_of_words, mean_of_words
+from whyrank.learning.models.quick_tanh import quick_tanh_
 
 
 class GatedPool(nn.Module):
@@ -23,9 +24,9 @@ class GatedPool(nn.Module):
 
     def forward(self, tokens: Tensor, packing: Packing, chunks: Chunks) -> Tensor:
         """[B, d] of packed tokens [N, d]."""
-        gated = torch.sigmoid(self.attention(tokens)) * self.meaning(tokens).tanh_()
+        gated = torch.sigmoid(self.attention(tokens)) * quick_tanh_(self.meaning(tokens))
         words = packing.unpack(gated)
-        return mean_of_words(words, chunks.real, chunks) + max_of_words(words, chunks.real, chunks)
+        return mean_of_words(words, chunks.real, chunks) + max_of_words(words, chunks)
 
 
 class LayerReadout(nn.Module):

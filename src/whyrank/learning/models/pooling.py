@@ -28,6 +28,8 @@ def mean_of_words(words: Tensor, which: Tensor, chunks: Chunks) -> Tensor:
     return chunks.sum_over_chunks(summed) / counts(which, chunks)[:, None]
 
 
-def max_of_words(words: Tensor, which: Tensor, chunks: Chunks) -> Tensor:
-    """The largest value [B, d] of each dimension among an example's marked words."""
-    return largest(words.masked_fill(~which[:, :, None], -torch.inf).amax(dim=1), chunks)
+def max_of_words(words: Tensor, chunks: Chunks) -> Tensor:
+    """The largest value [B, d] of each dimension among an example's real tokens."""
+    if chunks.inputs.mask is not None:
+        words = words.masked_fill(~chunks.real[:, :, None], -torch.inf)
+    return largest(words.amax(dim=1), chunks)
