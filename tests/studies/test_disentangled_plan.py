@@ -1,6 +1,6 @@
 """The plan of the study of DGRe: each training once, ablations that add up, what models read."""
 
-from itertools import pairwise
+from itertools import pairwise, permutations
 from math import log2
 
 import pytest
@@ -15,6 +15,7 @@ from whyrank.learning.training.judgements import Judged
 from whyrank.learning.training.options import settled
 from whyrank.reports.disentangled_paper import PAPER
 from whyrank.studies.disentangled.collection_numbers import collection_numbers
+from whyrank.studies.disentangled.reference_orders import reference_orders
 from whyrank.studies.disentangled.sizes import Sizes
 from whyrank.studies.disentangled.trainings import Ground, check_told, fewer_tests
 from whyrank.studies.disentangled.variants import (
@@ -163,7 +164,8 @@ def test_the_collections_numbers_by_hand(tmp_path):
     material = Material.of(COLLECTION, FIRST, k=4, relevant=False)
     splits = [Split(("q0", "q1"), ("q2",), ("q3", "q4"))]
     material.qrels["q4"] = {**material.qrels["q4"], "elsewhere": 2}
-    told = collection_numbers(Judged(COLLECTION), material, splits, 4, ["P@20", "nDCG@20"])
+    references = reference_orders(material, ["q3", "q4"], ["P@20", "nDCG@20"])
+    told = collection_numbers(Judged(COLLECTION), material, splits, 4, references)
     assert (told["documents"], told["queries"], told["test_queries"]) == (52, 5, 2)
     rows = {row["what"]: row for row in told["rows"]}
     assert rows["words a query"]["mean"] == 3 and rows["words a document"]["mean"] == 4
@@ -178,13 +180,29 @@ def test_the_collections_numbers_by_hand(tmp_path):
     best = [_best(q, ("elsewhere",) * (q == "q4")) for q in ("q3", "q4")]
     assert rows["best possible P@20, test queries"]["mean"] == pytest.approx(sum(p for p, _ in best) / 2)
     assert rows["best possible nDCG@20, test queries"]["mean"] == pytest.approx(sum(g for _, g in best) / 2)
+    random = [_random(q, ("elsewhere",) * (q == "q4")) for q in ("q3", "q4")]
+    assert rows["random order P@20, test queries"]["mean"] == pytest.approx(sum(p for p, _ in random) / 2)
+    assert rows["random order nDCG@20, test queries"]["mean"] == pytest.approx(sum(g for _, g in random) / 2)
     reached = [sum(QRELS[q].get(row.docno, 0) > 0 for row in FIRST[q][:4]) for q in ("q3", "q4")]
     assert rows["relevant in the first 4, test queries"]["mean"] == sum(reached) / 2
 
 
 def _best(qid, more=()):
     """P@20 and nDCG@20 of the first four candidates at best; `more` are graded 2 and not among them."""
-    grades = sorted((QRELS[qid].get(row.docno, 0) for row in FIRST[qid][:4]), reverse=True)
+    return _measured(qid, sorted(_grades(qid), reverse=True), more)
+
+
+def _random(qid, more=()):
+    """The mean of both over all 24 orders of the first four candidates."""
+    found = [_measured(qid, grades, more) for grades in permutations(_grades(qid))]
+    return tuple(sum(values) / len(found) for values in zip(*found, strict=True))
+
+
+def _grades(qid):
+    return [QRELS[qid].get(row.docno, 0) for row in FIRST[qid][:4]]
+
+
+def _measured(qid, grades, more):
     ideal = sorted([*QRELS[qid].values(), *[2 for _ in more]], reverse=True)
     gains = [sum(grade / log2(i + 2) for i, grade in enumerate(one)) for one in (grades, ideal)]
     return sum(grade > 0 for grade in grades) / 20, gains[0] / gains[1]

@@ -83,7 +83,7 @@ def test_the_whole_study(place, trained, capsys):
     told = told_of(out)
     assert [row["name"] for row in told["tables"]["table2"]["rows"][::2]] == [
         "BM25", "DRMM", "Conv-KNRM", "BERT", "BERT-MaxP", "CEDR-KNRM", "PARADE", "LGRe", "DGRe",
-        "best possible",
+        "random order", "best possible",
     ]  # fmt: skip
     assert all(row["queries"] == 13 for row in told["tables"]["table2"]["rows"]), "every query is tested once"
     seeds = {row["name"]: row["seeds"] for row in told["tables"]["table2"]["rows"]}
@@ -158,7 +158,7 @@ def test_killed_anywhere_it_trains_nothing_twice_and_ends_with_the_same(place, t
         run_disentangled(ground(place, sizes), place / "killed", parts, FEW)
     so_far = told_of(place / "killed")
     assert so_far["to_do"] == ["bert"] and {row["name"] for row in so_far["tables"]["table2"]["rows"]} == {
-        "BM25", "DRMM", "best possible",
+        "BM25", "DRMM", "random order", "best possible",
     }  # fmt: skip
     page = (place / "killed" / "report.html").read_text()
     assert "Not finished: 1 of 2 models and variants are still to be trained" in page
@@ -297,7 +297,12 @@ def test_a_run_of_the_users_is_not_called_bm25(place, tmp_path):
     start = str(place / "collection"), tmp_path / "mine.trec", str(place / "backbone")
     run_disentangled(_ground(*start, sizes, None, {}, 0), tmp_path / "run", ("table2", "table6"), ("bm25", "bert"))
     tables = told_of(tmp_path / "run")["tables"]
-    assert {row["name"] for row in tables["table2"]["rows"]} == {"first stage", "BERT", "best possible"}
+    assert {row["name"] for row in tables["table2"]["rows"]} == {
+        "first stage",
+        "BERT",
+        "random order",
+        "best possible",
+    }
     assert {(row["of"], row["against"]) for row in tables["table2"]["differences"]} == {("first stage", "BERT")}
     assert "first stage" in {row["name"] for row in tables["table6"]["rows"]}
 
@@ -411,7 +416,7 @@ def test_a_training_that_comes_to_no_number_costs_its_own_rows_only(place, train
     run_disentangled(ground(place, sizes), out, ("table2", "table6", "figures", "opened"), (*FEW, "dgre", "lgre"))
     told = told_of(out)
     assert list(dict.fromkeys(row["name"] for row in told["tables"]["table2"]["rows"])) == [
-        "BM25", "DRMM", "BERT", "LGRe", "best possible",
+        "BM25", "DRMM", "BERT", "LGRe", "random order", "best possible",
     ]  # fmt: skip
     assert told["tables"]["table2"]["lacking"] == [{"name": "DGRe", "variant": "dgre"}]
     assert {(row["of"], row["against"]) for row in told["tables"]["table2"]["differences"]} == {
@@ -453,7 +458,7 @@ def test_the_command_line_does_it(place, tmp_path):
     assert "3 trainings, 2 at a time" in done.stderr and "open" in done.stderr
     told, manifest = told_of(tmp_path / "run"), json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert told["quick"] and {row["name"] for row in told["tables"]["table2"]["rows"]} == {
-        "BM25", "BERT", "best possible",
+        "BM25", "BERT", "random order", "best possible",
     }  # fmt: skip
     assert manifest["sizes"]["seeds"] == 1 and manifest["workers"] == 2 and manifest["sizes"]["audit"] == 4
     assert manifest["collection"] == "collection"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from whyrank.reports.disentangled_opened_figures import attention_figure, axioms_figure, heads_figure
-from whyrank.reports.disentangled_paper import BEST
+from whyrank.reports.disentangled_paper import NO_MODELS
 from whyrank.reports.heatmaps import ONE_WAY
 from whyrank.reports.html import Cell, Figure, Figures
 from whyrank.reports.style import BAD, GOOD, INK, QUIET, SERIES, as_svg, bare, drawing
@@ -35,7 +35,7 @@ def disentangled_figures(told: Told) -> Figures:
 
 def _figures(told: Told) -> Iterator[tuple[str, Figure]]:
     table = told["tables"].get("table2")
-    if table and any(row["name"] != BEST for row in table["rows"]):
+    if table and any(row["name"] not in NO_MODELS for row in table["rows"]):
         yield "means", _means(table)
     shown, opened = told.get("figures"), told.get("opened", {})
     if shown and "lacking" in shown:
@@ -50,7 +50,7 @@ def _figures(told: Told) -> Iterator[tuple[str, Figure]]:
 
 
 def _means(table: Told) -> Figure:
-    rows = [row for row in table["rows"] if row["name"] != BEST]
+    rows = [row for row in table["rows"] if row["name"] not in NO_MODELS]
     data: list[list[Cell]] = [
         [row[key] for key in ("name", "measure", "mean", "low", "high", "queries")] for row in rows
     ]

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from statistics import fmean, median, pstdev
 from typing import Any
 
 from whyrank.learning.material import Material
-from whyrank.learning.measured import Candidates, Values
+from whyrank.learning.measured import Values
 from whyrank.learning.splits import Split
 from whyrank.learning.training.judgements import Judged
 from whyrank.text.words import words
 
 
 def collection_numbers(
-    what: Judged, material: Material, splits: Sequence[Split], depth: int, measures: Sequence[str] = ()
+    what: Judged, material: Material, splits: Sequence[Split], depth: int, references: Mapping[str, Values]
 ) -> dict[str, Any]:
-    """Counts, and means over documents or over the queries that are used, with their spread; and the measures that
-    the best possible order of the candidates would have."""
+    """Counts, and means over documents or over the queries that are used, with their spread; and the measures of
+    orders of the test queries' candidates that are no ranker's, by name."""
     used = list(dict.fromkeys(qid for split in splits for _, qids in split for qid in qids))
     tested = list(dict.fromkeys(qid for split in splits for qid in split.test))
     counts = {docno: len(words(text)) for docno, text in what.collection.documents()}
@@ -33,18 +33,13 @@ def collection_numbers(
             _row(f"judged in the first {depth}, {name}", (_judged(material, qid) for qid in qids)),
             _row(f"relevant in the first {depth}, {name}", (_reached(material, qid) for qid in qids)),
         ]
-    for measure, values in best_possible(material, tested, measures).items():
-        rows.append({**_row(f"best possible {measure}, test queries", values.values()), "digits": 4})
+    for order, found in references.items():
+        for measure, values in found.items():
+            rows.append({**_row(f"{order} {measure}, test queries", values.values()), "digits": 4})
     return {
         "documents": len(counts), "queries": len(used), "test_queries": len(tested),
         "fixed_test": what.test is not None, "rows": rows,
     }  # fmt: skip
-
-
-def best_possible(material: Material, qids: Sequence[str], measures: Sequence[str]) -> Values:
-    """The measures of the candidates in the order of their grades: no re-ranking has more."""
-    candidates = Candidates.of(material, qids)
-    return candidates.values(candidates.grades(), measures)
 
 
 def _row(what: str, values: Iterable[float], of: str = "queries") -> dict[str, Any]:

@@ -10,23 +10,24 @@ from typing import Any
 
 from whyrank.errors import UserError
 from whyrank.learning.material import Material
+from whyrank.learning.measured import Values
 from whyrank.learning.optimisation import NotFinite
 from whyrank.learning.training.plan import Plan
 from whyrank.learning.training.side_by_side import Task, tasks_of
 from whyrank.learning.training.summary import first_stage_values
 from whyrank.rankers.ranker import Watch
 from whyrank.store.stages import Stages
-from whyrank.studies.disentangled.collection_numbers import best_possible, collection_numbers
+from whyrank.studies.disentangled.collection_numbers import collection_numbers
 from whyrank.studies.disentangled.figures import QueryFigures
 from whyrank.studies.disentangled.kept_models import KeptModels
 from whyrank.studies.disentangled.opened import Opened
 from whyrank.studies.disentangled.query_length import length_table
+from whyrank.studies.disentangled.reference_orders import reference_orders
 from whyrank.studies.disentangled.sizes import PASSAGE_MODELS
 from whyrank.studies.disentangled.tables import found_by, table
 from whyrank.studies.disentangled.trainings import Trainings, Watching
 from whyrank.studies.disentangled.variants import (
     ABLATIONS,
-    BEST,
     BM25,
     MODELS,
     VARIANTS,
@@ -81,6 +82,11 @@ class DisentangledStudy:
     def tested(self) -> list[str]:
         """The test queries of all folds."""
         return [qid for split in self.plan.splits for qid in split.test]
+
+    @cached_property
+    def references(self) -> dict[str, Values]:
+        """Rows of Table 2 that are no models."""
+        return reference_orders(self.material, self.tested, self.plan.settings.measures)
 
     @property
     def variants(self) -> list[Variant]:
@@ -213,11 +219,14 @@ class DisentangledStudy:
     def tables(self, trained: Trained, measures: Sequence[str]) -> dict[str, Any]:
         found, seed = found_by(trained, first_stage_values(self.plan)), self.trainings.ground.seed
         first = self.trainings.ground.first_name
-        found[BEST] = [best_possible(self.material, self.tested, measures)]
+        found |= {order: [values] for order, values in self.references.items()}
         told: dict[str, Any] = {}
         for part in ("table2", *ABLATIONS):
             if part in self.parts:
-                rows = [*rows_of(part, self.models, first, ours=self.ours), *[(BEST, BEST)] * (part == "table2")]
+                rows = [
+                    *rows_of(part, self.models, first, ours=self.ours),
+                    *((order, order) for order in self.references if part == "table2"),
+                ]
                 pairs = comparisons(part, self.models, first, ours=self.ours)
                 told[part] = table(part, rows, pairs, found, measures, seed)
         if "table6" in self.parts:
@@ -227,8 +236,8 @@ class DisentangledStudy:
 
     def _numbers(self) -> dict[str, Any]:
         ground = self.trainings.ground
-        measures = self.plan.settings.measures
-        return collection_numbers(ground.what, self.material, self.plan.splits, ground.sizes.depth, measures)
+        how = ground.sizes.depth, self.references
+        return collection_numbers(ground.what, self.material, self.plan.splits, *how)
 
     def kept(self, trained: Trained) -> KeptModels:
         """The models of the first fold, by variant."""

@@ -15,8 +15,8 @@ from whyrank.errors import UserError, nearest
 Row = tuple[str, str]
 #: The first stage, which needs no training.
 BM25 = "bm25"
-#: The candidates in the order of their grades, a row of Table 2 that nothing can exceed.
-BEST = "best possible"
+#: Rows of Table 2 that are no models: the candidates in random order, and in that of their grades.
+RANDOM, BEST = "random order", "best possible"
 #: How the labels of rows end that the paper has not.
 OURS = "(ours)"
 #: What a study has, in the order it is done and told.
