@@ -351,6 +351,9 @@ def test_queries_that_a_training_collection_adds_are_learned_from(tmp_path):
     assert set(tested.queries) == {"q0", "q1"}
     what = judged(tested, f"{folder}#train")
     assert what.test == ("q0", "q1") and set(what.collection.queries) == set(QUERIES)
+    elsewhere = Collection.from_records("elsewhere", DOCUMENTS, {"q0": "a", "q4": "b"}, {"q0": QRELS["q0"]})
+    with pytest.raises(UserError, match="query 'q4' has another text than in elsewhere"):
+        judged(elsewhere, f"{folder}#train")
 
 
 def test_test_queries_from_a_file(tmp_path):

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Collections whose own judgements are a test, and what to learn from.
 TRAIN_QRELS = {"trec-rag-2024": "trec-rag-2024/umbrela"}
+#: What stages hold, as the report reads it: another name for another content, and older folders do them again.
+STAGES = "2"
 BACKBONE, QUICK_BACKBONE = "bi-minilm-l6", "bi-minilm-l3"
 QUICK_MODELS = "bm25,drmm,bert,lgre,dgre"
 
@@ -163,7 +165,7 @@ def run_disentangled(
         "settings": dict(ground.told),
     }  # fmt: skip
     folder = RunFolder.claim(out, "study disentangled", inputs)
-    stages = Stages(out / "stages")
+    stages = Stages(out / "stages" / STAGES)
     trainings = Trainings(out / "trainings", ground, shared)
     beside = partial(_beside, trainings, workers) if workers else None
     study = DisentangledStudy(
@@ -184,7 +186,7 @@ def run_disentangled(
         )
         paths = write_study(told, out, manifest)
     folder.save(manifest)
-    forget_shards(out / "stages" / "shards")
+    forget_shards(out / "stages" / STAGES / "shards")
     _show(told)
     say(f"wrote {', '.join(path.name for path in paths)} to {out}")
 

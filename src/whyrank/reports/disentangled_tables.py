@@ -150,8 +150,8 @@ def collection_table(report: Report, told: Told) -> None:
     report.paragraph(
         f"{told['collection']}: {numbers['documents']} documents; {numbers['queries']} queries used, "
         f"{numbers['test_queries']} of them tested on ({fixed}). Relevant is what is graded above 0; "
-        "a candidate that nobody judged counts as 0. Random order: the mean over all orders of "
-        "the candidates. Best possible: their order by grade, "
+        "a candidate that nobody judged counts as 0. Random order: as expected of all orders "
+        "of the candidates. Best possible: their order by grade, "
         "which no re-ranking exceeds; relevant documents that the candidates or the collection lack stay lost."
     )
     rows: list[list[Cell]] = [

@@ -52,6 +52,13 @@ def _training_judgements(name: str, collection: Collection) -> tuple[Queries, Qr
     if Path(name).expanduser().is_file():
         return collection.queries, read_qrels(Path(name).expanduser())
     other = open_collection(name)
+    for qid in other.qrels:
+        if (text := other.queries.get(qid)) is not None and collection.queries.get(qid, text) != text:
+            raise UserError(
+                f"query {qid!r} has another text than in {collection.name}",
+                where=name,
+                todo="give the two queries ids of their own: judgements belong to a text",
+            )
     return {**other.queries, **collection.queries}, other.qrels
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Sequence
 
@@ -19,12 +20,12 @@ def reference_orders(material: Material, qids: Sequence[str], measures: Sequence
 
 
 def in_random_order(candidates: Candidates, measures: Sequence[str]) -> Values:
-    """The mean over all rotations of each query's candidates. Each stands in each place once, so for measures that
-    add up over places, as P and nDCG do, this is the mean over all orders."""
-    places, counts = [], Counter[str]()
-    for row in candidates.rows:
-        places.append(counts[row.qid])
-        counts[row.qid] += 1
+    """The mean over all rotations of each query's candidates, shuffled once: each rotation is an order drawn at
+    random. Each candidate stands in each place once, so for measures that add up over places, as P and nDCG do,
+    this is exactly the mean over all orders; of others it is an estimate."""
+    counts, draw = Counter(row.qid for row in candidates.rows), random.Random(0)
+    shuffled = {qid: iter(draw.sample(range(count), count)) for qid, count in counts.items()}
+    places = [next(shuffled[row.qid]) for row in candidates.rows]
     found: dict[str, dict[str, list[float]]] = {}
     for turn in range(max(counts.values(), default=0)):
         turned = zip(places, candidates.rows, strict=True)
