@@ -4,6 +4,9 @@ import math
 
 import pytest
 import torch
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.pre_tokenizers import Whitespace
 
 from tests.checkpoints import tokenizer
 from tests.learning.baselines import (
@@ -18,9 +21,11 @@ from tests.learning.baselines import (
 )
 from tests.learning.small import DOCUMENTS
 from tests.tiny import ARCHITECTURES, tiny_model
+from whyrank.collections.collection import Collection
 from whyrank.errors import UserError
 from whyrank.learning.models.catalogue import model_class
 from whyrank.learning.models.drmm import Drmm, DrmmSettings, inverse_frequencies
+from whyrank.learning.models.piece_lexicon import PieceLexicon
 from whyrank.learning.models.word_vectors import stranger
 from whyrank.text.words import words
 
@@ -215,6 +220,20 @@ def test_the_rarest_word_of_a_query_has_the_largest_gate(tmp_path):
     gates = network.gates(batch.query, batch.query >= 0)
     assert gates[0].argmax() == 1 and gates[1].tolist() == [1, 0, 0]
     torch.testing.assert_close(gates.sum(dim=1), torch.ones(2))
+
+
+def test_a_piece_is_in_every_document_that_it_is_matched_in():
+    """`em` of embed is the unit `em`, which is a word, too."""
+    vocabulary = {piece: number for number, piece in enumerate(["[UNK]", "em", "##bed", "dash"])}
+    pieces = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]"))
+    pieces.pre_tokenizer = Whitespace()
+    texts = ["embed embed", "em dash", "embed em", "dash", "never"]
+    some = Collection.from_records("some", {f"d{i}": text for i, text in enumerate(texts)}, {}, {})
+    lexicon = PieceLexicon(pieces, torch.zeros(len(vocabulary) + 1, 2), learned=False)
+    counted, documents = lexicon.frequencies(some)
+    parted = [set(lexicon.units(text)) for text in texts]
+    assert counted.tolist() == [sum(unit in units for units in parted) for unit in range(5)] == [1, 3, 2, 2, 0]
+    assert documents == 5
 
 
 def test_idf_falls_with_frequency_and_ends_with_that_of_no_document():

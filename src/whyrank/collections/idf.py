@@ -123,11 +123,14 @@ def token_idf(tokenizer: Tokenizer, idf: str = "collection", collection: Collect
     return TokenIdf.counted(tokenizer, (text for _, text in collection.documents()), collection.name)
 
 
-def document_frequencies(tokenizer: Tokenizer, texts: Iterable[str]) -> tuple[np.ndarray, int]:
-    """How many texts hold each token, and how many texts there are."""
+def document_frequencies(
+    tokenizer: Tokenizer, texts: Iterable[str], *, as_words: bool = True
+) -> tuple[np.ndarray, int]:
+    """How many texts hold each token, and how many texts there are. `as_words`: a token that is a whole word is
+    counted where it is all of a word; without it, wherever it is, also as the beginning of another word."""
     import numpy as np
 
-    whole = _whole(tokenizer)
+    whole = _whole(tokenizer) if as_words else np.zeros(_size(tokenizer), dtype=bool)
     df, documents = np.zeros(_size(tokenizer), dtype=np.int64), 0
     tokenizer.no_truncation()
     for some in _chunks(texts):

@@ -41,8 +41,9 @@ class PieceLexicon(Lexicon):
         return self.tokenizer.encode(text, add_special_tokens=False)
 
     def frequencies(self, collection: Collection) -> tuple[Tensor, int]:
-        """An embedding matrix may have more rows than its tokenizer has tokens, or fewer."""
-        counted, documents = document_frequencies(self.tokenizer, document_texts(collection))
+        """A piece counts where it would match, also within a longer word. An embedding matrix may have more rows
+        than its tokenizer has tokens, or fewer."""
+        counted, documents = document_frequencies(self.tokenizer, document_texts(collection), as_words=False)
         found = torch.zeros(len(self), dtype=torch.float64)
         known = torch.from_numpy(counted)[: len(found)]
         found[: len(known)] = known.double()
