@@ -22,7 +22,7 @@ VARIANTS = [
     {"decomposition": False, "information": "none"},
     {"scale": False, "per_length": False},
     {"specials": True, "neighbours": True, "chunks": 1},
-    {"gate_bias": False, "distance_of": "words"},
+    {"gate_bias": True, "distance_of": "words"},
 ]
 
 
@@ -120,7 +120,7 @@ LONG = [("cat", "the cat sat on a mat in the red house"), *SHORT[1:]]
         ({"information": "club"}, SHORT), ({}, LONG), ({"norm": "row", "specials": True}, LONG),
         ({"masking": "heuristic", "specials": True, "neighbours": True}, LONG),
         ({"decomposition": False, "information": "none"}, LONG),
-        ({"gate_bias": False, "distance_of": "words", "critic_norm": False}, LONG),
+        ({"gate_bias": True, "distance_of": "words", "critic_norm": False}, LONG),
     ],
     ids=str,
 )  # fmt: skip
@@ -203,6 +203,7 @@ def test_only_the_last_layers_are_refined():
         ({"layers": 0}, "layers cannot be 0; give 1 or more"),
         ({"chunks": 0}, "chunks cannot be 0; give 1 or more"),
         ({"weight": -1.0}, "weight cannot be -1.0; give 0 or more"),
+        ({"critic_average": 0.0}, "critic_average cannot be 0.0; give a number above 0, up to and including 1"),
         (
             {"decomposition": False},
             "information cannot be 'mine' without the decomposition; set information to none",

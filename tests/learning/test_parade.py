@@ -61,15 +61,17 @@ def together(network, rows):
         weights = [math.exp(float(row @ network.aggregate.weigh.weight[0])) for row in rows]
         return sum(weight * row for weight, row in zip(weights, rows, strict=True)) / sum(weights)
     x = torch.cat([network.aggregate.first[None], rows])
+    if network.settings.positions:
+        x = torch.stack([row + network.aggregate.places[place] for place, row in enumerate(x)])
     for layer in network.aggregate.layers:
         x = transformer_layer(x, layer, heads=4)
     return x[0]
 
 
-@pytest.mark.parametrize("kind", AGGREGATIONS)
+@pytest.mark.parametrize("how", [*({"aggregation": kind} for kind in AGGREGATIONS), {"positions": True}], ids=str)
 @pytest.mark.parametrize("most", [2, 16])
-def test_the_score_is_linear_in_the_aggregated_passages(tmp_path, kind, most):
-    network = built("parade", tmp_path, aggregation=kind, chunks=most, **SMALL)
+def test_the_score_is_linear_in_the_aggregated_passages(tmp_path, how, most):
+    network = built("parade", tmp_path, chunks=most, **how, **SMALL)
     with torch.no_grad():
         vectors = [together(network, passage_rows(query, text, most)) for query, text in PAIRS]
         expected = [float(network.score.weight[0] @ vector + network.score.bias[0]) for vector in vectors]

@@ -24,3 +24,9 @@ def share(name: str, value: float) -> None:
     """Raises unless 0 <= value < 1."""
     if not 0 <= value < 1:
         raise UserError(f"{name} cannot be {value}", todo="give a share from 0 up to, and not including, 1")
+
+
+def part(name: str, value: float) -> None:
+    """Raises unless 0 < value <= 1."""
+    if not 0 < value <= 1:
+        raise UserError(f"{name} cannot be {value}", todo="give a number above 0, up to and including 1")

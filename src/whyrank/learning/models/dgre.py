@@ -18,7 +18,7 @@ from torch import Tensor
 
 from whyrank.errors import UserError
 from whyrank.learning.models.backbone import Backbone
-from whyrank.learning.models.checks import at_least, one_of, share
+from whyrank.learning.models.checks import at_least, one_of, part
 from whyrank.learning.models.chunks import Chunks
 from whyrank.learning.models.critics import Critics
 from whyrank.learning.models.decomposition import Decomposition
@@ -35,7 +35,8 @@ class DGReSettings(GraphSettings):
     """`decomposition`: Eq. 14/15, on or off; `per_length`: its parts divided by the document's length, which the
     equations do not. `scale`: Eq. 12 with 1/sqrt(d), which the equation has not. `information`: none, mine,
     infonce or club; `critic_width`, `critic_clip` and `critic_average` are the critics' hidden layer, the bound of
-    their values, and the rate of MINE's moving average; `critic_norm`: they read layer-normalised vectors."""
+    their values, and the rate of MINE's moving average, 1 being none; `critic_norm`: they read layer-normalised
+    vectors."""
 
     decomposition: bool = True
     per_length: bool = True
@@ -51,7 +52,7 @@ class DGReSettings(GraphSettings):
         one_of("information", self.information, INFORMATION)
         at_least("critic_width", self.critic_width, 1)
         at_least("critic_clip", self.critic_clip, 1)
-        share("critic_average", self.critic_average)
+        part("critic_average", self.critic_average)
         if self.information != "none" and not self.decomposition:
             raise UserError(
                 f"information cannot be '{self.information}' without the decomposition",

@@ -49,7 +49,7 @@ class GraphSettings(NetworkSettings):
     shared_projection: bool = False
     specials: bool = False
     neighbours: bool = False
-    gate_bias: bool = True
+    gate_bias: bool = False
     dense: bool = False
     distance: str = "triangle"
     literal_distance: bool = False

@@ -25,6 +25,7 @@ class LGReSettings(GraphSettings):
     masking: str = "heuristic"
     specials: bool = True
     neighbours: bool = True
+    gate_bias: bool = True
 
 
 class LGRe(GraphNetwork):

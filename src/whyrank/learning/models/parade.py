@@ -5,7 +5,8 @@ g(q, d) = w . dropout(a(CLS_1, ..., CLS_P)) + b        passages of 150 words tha
 avg          a = 1/P sum_p CLS_p
 max          a_i = max_p CLS_p,i
 attention    a = sum_p softmax_p(v . CLS_p) CLS_p
-transformer  a = the first row of two transformer layers on (e, CLS_1, ..., CLS_P), e learned
+transformer  a = the first row of two transformer layers on (e, CLS_1, ..., CLS_P), e learned; with `positions`
+             each has a learned vector of its place added, as in the authors' code: without, passages are a set
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ INITIAL_SPREAD = 0.02
 @dataclass(frozen=True)
 class ParadeSettings(NetworkSettings):
     """Passages of so many words (`passage`), which share `overlap` with the one before; at most so many
-    (`chunks`) are read. `layers` and `dropout` are also those of the transformer that aggregates."""
+    (`chunks`) are read. `layers`, `positions` and `dropout`, too, are those of the transformer that aggregates."""
 
     aggregation: str = "transformer"
     layers: int = 2
+    positions: bool = False
     passage: int = 150
     overlap: int = 50
     chunks: int = 16
@@ -103,6 +105,8 @@ class Transformer(Aggregation):
     def __init__(self, settings: ParadeSettings, width: int, heads: int) -> None:
         super().__init__(settings, width, heads)
         self.first = nn.Parameter(torch.randn(width) * INITIAL_SPREAD)
+        places = torch.randn(settings.chunks + 1, width) * INITIAL_SPREAD if settings.positions else None
+        self.places = None if places is None else nn.Parameter(places)
         self.layers = nn.ModuleList(
             nn.TransformerEncoderLayer(width, heads, 4 * width, settings.dropout, batch_first=True)
             for _ in range(settings.layers)
@@ -110,6 +114,8 @@ class Transformer(Aggregation):
 
     def forward(self, passages: Tensor, there: Tensor) -> Tensor:
         x = torch.cat([self.first.expand(len(passages), 1, -1), passages], dim=1)
+        if self.places is not None:
+            x = x + self.places[: x.shape[1]]
         padding = torch.cat([there.new_zeros(len(there), 1), ~there], dim=1)
         for layer in self.layers:
             x = layer(x, src_key_padding_mask=padding)

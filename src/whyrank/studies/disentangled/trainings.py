@@ -36,7 +36,7 @@ from whyrank.studies.disentangled.variants import Variant
 
 RESULT = "train.json"
 #: Settings of the models that may be told to those that have them; the others are what the tables compare.
-OF_MODELS = ("rank_loss", "margin", "aggregation", "vectors")
+OF_MODELS = ("rank_loss", "margin", "gate_bias", "aggregation", "positions", "vectors")
 #: Shows a training that is about to run; gives what is told of its moments.
 Watching = Callable[[Training], AbstractContextManager[Watch]]
 
