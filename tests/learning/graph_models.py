@@ -40,15 +40,18 @@ def backbone() -> Backbone:
 
 
 def dgre(**settings: Any) -> DGRe:
-    return _shaken(DGRe(DGReSettings(**{"max_length": LENGTH, **settings}), backbone()))
+    return _shaken(DGRe, DGReSettings(**{"max_length": LENGTH, **settings}))
 
 
 def lgre(**settings: Any) -> LGRe:
-    return _shaken(LGRe(LGReSettings(**{"max_length": LENGTH, **settings}), backbone()))
+    return _shaken(LGRe, LGReSettings(**{"max_length": LENGTH, **settings}))
 
 
-def _shaken(model: Any) -> Any:
-    """The head's weights so large that every one of them matters."""
+def _shaken(kind: type[GraphNetwork], settings: Any) -> Any:
+    """The same weights each time, the head's so large that every one of them matters."""
+    start = backbone()
+    torch.manual_seed(0)
+    model = kind(settings, start)
     for name, module in model.named_children():
         if name not in ("backbone", "critics"):
             shaken(module, seed=len(name))
