@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from whyrank.errors import UserError
-from whyrank.learning.splits import Split, fold_queries, hold_out, split_queries
+from whyrank.learning.splits import Split, fold_queries, hold_out, repeated, split_queries
 
 
 def test_ten_queries_are_six_to_learn_from_two_to_choose_by_two_to_test_on():
@@ -34,6 +34,23 @@ def test_too_few_queries_are_refused_with_how_many_there_are_and_are_needed():
 def test_a_query_in_two_parts_is_caught():
     with pytest.raises(AssertionError, match="two parts"):
         Split(("a", "b"), ("b",), ("c",))
+
+
+def test_a_query_in_the_words_of_one_that_is_tested_is_neither_learned_from_nor_chosen_by():
+    asked = {
+        "a": "Red cats?",
+        "b": "blue dogs",
+        "c": "red CATS",
+        "d": "red cats",
+        "e": "blue dogs!",
+        "f": "?",
+        "g": "!",
+    }
+    split = Split(train=("a", "b", "f"), validation=("c", "e", "g"), test=("d",)).unrepeated(asked)
+    assert split == Split(train=("f",), validation=("e", "g"), test=("d",))
+    assert repeated(asked) == ("c", "d", "e"), "what has no words is itself"
+    whole = Split(("a",), ("b",), ("f",))
+    assert whole.unrepeated(asked) == whole
 
 
 def test_folds_part_all_queries_and_test_each_once():

@@ -213,6 +213,16 @@ def test_a_score_that_is_no_number_stops_it_as_a_loss_does(tmp_path, monkeypatch
     assert (tmp_path / "run" / ".work" / "fold1-seed7" / "epoch-0000" / "model.safetensors").is_file()
 
 
+def test_before_the_first_epoch_there_is_no_rate_to_lower(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "shared_scores", lambda candidates, *_: [math.nan] * len(candidates.rows))
+    with pytest.raises(UserError) as refused:
+        training(tmp_path, folds=1, seeds=(7,)).run()
+    said = str(refused.value)
+    assert (
+        said.startswith("a validation score after epoch 0 is nan of fold1-seed7") and "nothing was learned" in said
+    )
+
+
 def test_the_chosen_epoch_is_the_best_on_validation_and_its_weights_are_saved(tmp_path):
     made = training(tmp_path, folds=1, epochs=4)
     (fitted,) = made.run()
@@ -353,6 +363,10 @@ def test_queries_that_a_training_collection_adds_are_learned_from(tmp_path):
     assert what.test == ("q0", "q1") and set(what.collection.queries) == set(QUERIES)
     elsewhere = Collection.from_records("elsewhere", DOCUMENTS, {"q0": "a", "q4": "b"}, {"q0": QRELS["q0"]})
     with pytest.raises(UserError, match="query 'q4' has another text than in elsewhere"):
+        judged(elsewhere, f"{folder}#train")
+    others = {**DOCUMENTS, "d4-1": "another text"}
+    elsewhere = Collection.from_records("elsewhere", others, QUERIES, {"q0": QRELS["q0"]})
+    with pytest.raises(UserError, match="document 'd4-1' has another text than in elsewhere"):
         judged(elsewhere, f"{folder}#train")
 
 

@@ -1,17 +1,22 @@
 """What a plan decides: which queries count, what is made once, and what accumulated parts may and may not do."""
 
+from itertools import combinations
+
 import pytest
 import torch
 
 from tests.learning.small import COLLECTION, DOCUMENTS, FIRST, QRELS, QUERIES
 from tests.learning.tiny_networks import register
 from tests.learning.tiny_training import backbone, plan, still_backbone, training
+from whyrank.cli.train_console import tell_plan
 from whyrank.collections.collection import Collection
 from whyrank.errors import UserError
 from whyrank.evaluation.evaluate import evaluate
 from whyrank.learning.training.pair_learning import Learners, Mean, PairEpochs
 from whyrank.learning.training.processes import Alone
 from whyrank.learning.training.summary import by_seed, run_of, trained
+from whyrank.reports.train import write_train
+from whyrank.text.words import words
 
 
 @pytest.fixture(autouse=True)
@@ -50,6 +55,24 @@ def test_queries_of_which_only_the_beginning_is_read_are_told(tmp_path):
     for length, cut in ((16, ("q3", "q5")), (22, ("q3",)), (24, ())):  # a half less four: 4, 7 and 8 pieces
         assert plan(tmp_path, model="tiny-cls", collection=collection, max_length=length).cut_queries == cut
     assert not plan(tmp_path, model="drmm", collection=collection).cut_queries, "words are all read"
+
+
+def test_queries_in_the_same_words_are_never_on_two_sides(tmp_path, capsys):
+    again = {**QUERIES, "q7": "How many cat?", "q8": QUERIES["q1"]}
+    collection = Collection.from_records("again", DOCUMENTS, again, QRELS)
+    made = training(tmp_path, collection=collection, epochs=1)
+    assert made.plan.repeated == ("q7", "q8")
+    for split in made.plan.splits:
+        sides = [{tuple(words(again[qid])) for qid in qids} for _, qids in split]
+        assert not any(one & other for one, other in combinations(sides, 2))
+    assert sorted(qid for split in made.plan.splits for qid in split.test) == sorted(again), "all are tested"
+    assert sum(len(qids) for split in made.plan.splits for _, qids in split) < 3 * len(again)
+    tell_plan(made)
+    assert "2 queries in the same words as another" in capsys.readouterr().err
+    told, _ = trained(made)
+    assert told["repeated_queries"] == 2
+    write_train({**told, "first_stage": "BM25"}, tmp_path / "told", {"command": "train"})
+    assert "2 queries ask in the same words as another" in (tmp_path / "told" / "report.html").read_text()
 
 
 def test_pairs_are_made_once_a_fold_and_the_network_is_built_before(tmp_path, monkeypatch):

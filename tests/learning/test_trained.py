@@ -21,6 +21,7 @@ from whyrank.interventions.api import patch
 from whyrank.interventions.attribution import Attribution
 from whyrank.interventions.opened import OpenedPair
 from whyrank.interventions.path import PathPatching
+from whyrank.learning.model_card import model_card
 from whyrank.learning.models.catalogue import MODELS, model_class
 from whyrank.learning.models.network import Ingredients
 from whyrank.learning.saved import save_trained
@@ -220,6 +221,15 @@ def test_every_model_comes_back_from_its_folder(tmp_path, name):
     assert {path.name for path in folder.iterdir()} == {
         "model.safetensors", "config.json", "README.md", "tokenizer.json", "tokenizer_config.json",
     }  # fmt: skip
+
+
+def test_a_card_says_what_was_learned_from_and_whether_anything_was():
+    facts = {"collection": "small", "candidates": "BM25, 100 a query", "judgements": "umbrela", "epoch": 2}
+    card = model_card("bert", "tiny", {}, facts)
+    assert "trained with whyrank on small" in card and "| candidates | BM25, 100 a query |" in card
+    assert "| judgements | umbrela |" in card
+    card = model_card("bert", "tiny", {}, {**facts, "epoch": 0})
+    assert "Untrained: no epoch on small did better" in card and "trained with whyrank" not in card
 
 
 def test_another_weight_is_another_ranker(tmp_path):

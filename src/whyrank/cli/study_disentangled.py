@@ -109,6 +109,8 @@ def disentangled(
     sizes = replace(Sizes.quick() if quick else Sizes(), **known)
     parts, rows = parse_parts(only), parse_models(models or (QUICK_MODELS if quick else None))
     ground = _ground(collection, run, start, sizes, train_qrels, read_assignments(set_ or []), seed)
+    if tests is not None and ground.what.test is None:
+        raise UserError("--tests without a fixed test", todo="give --queries, or --train-qrels to fix a test")
     run_disentangled(ground, out, parts, rows, query=query, quick=quick, workers=workers, ours=ours)
     suggest(f"open {out / 'report.html'} in a browser", *_next(out, collection))
 

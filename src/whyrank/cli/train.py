@@ -65,7 +65,9 @@ def train(
     k: Annotated[
         int | None, typer.Option("-k", min=1, help="Candidates a query of the first stage; default 100.")
     ] = None,
-    queries: Annotated[int | None, typer.Option("-n", min=1, help="Only the first n judged queries.")] = None,
+    queries: Annotated[
+        int | None, typer.Option("-n", "--queries", min=1, help="Only the first n judged queries.")
+    ] = None,
     processes: Annotated[
         int, typer.Option(min=1, help="Share each batch among so many processes (or GPUs) of this machine.")
     ] = 1,
@@ -153,13 +155,16 @@ def _train(asked: dict[str, Any], told: dict[str, Any], out: Path, workers: int 
     }  # fmt: skip
     folder = RunFolder.claim(out, "train", inputs)
     processes = open_processes()
-    training = Training(plan, out, out / f".training-{folder.key}", processes=processes, keep=asked["keep"])
+    work, about = out / f".training-{folder.key}", {"candidates": f"{origin}, {asked['k']} a query"}
+    if asked["train_qrels"]:
+        about["judgements"] = asked["train_qrels"]
+    training = Training(plan, out, work, processes=processes, keep=asked["keep"], about=about)
     if folder.manifest() and (out / RESULT).is_file():
         say(f"{out} holds the result already")
         result = json.loads((out / RESULT).read_text(encoding="utf-8"))
     else:
-        about = {"first_stage": origin, "asked": {**asked, "settings": told}, "workers": workers}
-        result = _run(training, folder, processes, about)
+        facts = {"first_stage": origin, "asked": {**asked, "settings": told}, "workers": workers}
+        result = _run(training, folder, processes, facts)
     show(result)
     suggest(f"open {out / 'report.html'} in a browser", *_next(result, asked, out))
 

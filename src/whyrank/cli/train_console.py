@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyrank.cli.console import say
+from whyrank.reports.numbers import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,6 +45,11 @@ def tell_plan(training: Training) -> None:
         say(f"{material.not_found} judged queries have no candidates and are measured as 0")
     if material.lacking:
         say(f"{material.lacking} relevant documents are not in the collection and cannot be learned from")
+    if plan.repeated:
+        say(
+            f"{counted(len(plan.repeated), 'query', 'queries')} in the same words as another: left out of what is "
+            "learned from or chosen by where the other is tested"
+        )
     if plan.cut_queries:
         say(
             f"{len(plan.cut_queries)} queries are longer than half a sequence and are cut: a larger max_length "

@@ -80,7 +80,8 @@ class FineTuning:
     ) -> FineTuning:
         """On the collection's judged queries and the candidates of a first stage."""
         material = Material.of(collection, first, k=settings.k, positive=settings.positive, most=settings.queries)
-        split = split_queries(material.queries, settings.seed, where=collection.name)
+        parted = split_queries(material.queries, settings.seed, where=collection.name)
+        split = parted.unrepeated(material.queries)
         aligned = AlignedEmbeddings.of(ranker, collection) if settings.aligns else None
         return cls(ranker, material, split, settings, folder=folder, work=work, aligned=aligned)
 

@@ -10,11 +10,15 @@ def model_card(model: str, backbone: str, settings: Mapping[str, Any], facts: Ma
     """Markdown; `facts` are what config.json says of the training."""
     about = {key: value for key, value in facts.items() if key not in ("test", "settings")}
     measured = {name: f"{value:.4f}" for name, value in facts.get("test", {}).items()}
+    name = facts.get("collection", "a collection")
+    what = f"A re-ranker trained with whyrank on {name}."
+    if facts.get("epoch") == 0:
+        what = f"Untrained: no epoch on {name} did better on the validation queries than what it started from."
     unseen = "test queries, which were neither learned from nor chosen by"
     lines = [
         "---", "library_name: whyrank", "pipeline_tag: text-ranking", "---", "",
         f"# {model} on {backbone}", "",
-        f"A re-ranker trained with whyrank on {facts.get('collection', 'a collection')}.", "",
+        what, "",
         "```python", "import whyrank", "", 'ranker = whyrank.load("THIS FOLDER")',
         'ranker.rank("a query", ["a document", "another"])', "```", "",
         "## Training", "", *_table(about), "",

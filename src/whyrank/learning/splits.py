@@ -1,16 +1,17 @@
 """Queries parted into those that are learned from, those that choose the model, and those it is tested on.
 
 Parted by query, never by pair: two pairs of one query are not independent, and a model that has seen one of them
-in training has seen half of the other.
+in training has seen half of the other. A query that comes again in the same words, under another id, is the same.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from whyrank.errors import UserError
+from whyrank.text.words import words
 
 #: One query in so many is for validation, as many are for the test.
 SHARE = 5
@@ -37,6 +38,25 @@ class Split:
     def __iter__(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The parts by name."""
         return iter((("train", self.train), ("validation", self.validation), ("test", self.test)))
+
+    def unrepeated(self, queries: Mapping[str, str]) -> Split:
+        """The same without queries to choose by that ask in the words of one that is tested, and without queries
+        to learn from that ask in the words of one that is tested or chosen by."""
+        tested = {_asked(queries[qid]) for qid in self.test}
+        validation = tuple(qid for qid in self.validation if _asked(queries[qid]) not in tested)
+        other = tested | {_asked(queries[qid]) for qid in validation}
+        return Split(tuple(qid for qid in self.train if _asked(queries[qid]) not in other), validation, self.test)
+
+
+def repeated(queries: Mapping[str, str]) -> tuple[str, ...]:
+    """The queries that ask in the same words as one before them."""
+    first: dict[tuple[str, ...], str] = {}
+    return tuple(qid for qid, text in queries.items() if first.setdefault(_asked(text), qid) != qid)
+
+
+def _asked(text: str) -> tuple[str, ...]:
+    """A query's words, or itself where it has none."""
+    return tuple(words(text)) or (text,)
 
 
 def fold_queries(qids: Iterable[str], folds: int, seed: int = 0, where: str | None = None) -> list[Split]:

@@ -40,11 +40,11 @@ class WorkFolder:
         try:
             yield
         except NotFinite as error:
-            raise UserError(
-                f"{error} of {job}",
-                where=self.epochs(job),
-                todo=f"the last good epoch is kept there; try a lower {rates}, with another -o",
-            ) from error
+            kept = any(self.epochs(job).glob("*"))
+            lower = f"the last good epoch is kept there; try a lower {rates}, with another -o"
+            todo = lower if kept else "nothing was learned yet: is the model it starts from whole?"
+            where = self.epochs(job) if kept else None
+            raise UserError(f"{error} of {job}", where=where, todo=todo) from error
 
     def forget(self, models: Path) -> None:
         """Deletes it, and the locks beside the models that were saved."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 
 def with_ends(value: float | None, low: float | None, high: float | None, form: str = ".3f") -> str:
@@ -18,9 +19,15 @@ def ends(low: float | None, high: float | None, form: str = ".3f") -> str:
     return "[–]" if _lacking(low) or _lacking(high) else f"[{low:{form}}, {high:{form}}]"
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, plural: str | None = None) -> str:
     """`1 seed`, `3 seeds`"""
-    return f"{number} {noun}{'s' * (number != 1)}"
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def span(numbers: Sequence[int]) -> str:
+    """`3`, or `3 to 5` where they differ."""
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def _lacking(number: float | None) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from whyrank.reports.audit import p_text
 from whyrank.reports.by_measure import by_measure, mean_text
 from whyrank.reports.html import Cell, Report
-from whyrank.reports.numbers import counted, with_ends
+from whyrank.reports.numbers import counted, span, with_ends
 from whyrank.reports.train_figures import fold_means, loss_curves, loss_names, value_of
 from whyrank.store.atomic import write_json, write_text
 
@@ -53,8 +53,8 @@ def _report(told: Told, curves: str, means: str) -> Report:
     sizes = {part: [len(fold[part]) for fold in told["folds"]] for part in ("train", "validation", "test")}
     report = Report(
         f"Training {told['model']} on {told['collection']}",
-        f"Backbone {told['backbone']}; {counted(len(told['folds']), 'fold')} of {_span(sizes['train'])} queries "
-        f"to learn from, {_span(sizes['validation'])} to choose by and {_span(sizes['test'])} to test on; "
+        f"Backbone {told['backbone']}; {counted(len(told['folds']), 'fold')} of {span(sizes['train'])} queries "
+        f"to learn from, {span(sizes['validation'])} to choose by and {span(sizes['test'])} to test on; "
         f"{counted(len(told['seeds']), 'seed')}; 95% intervals by bootstrap over test queries.",
     )
     report.heading("What was found")
@@ -103,7 +103,7 @@ def _by_fold(told: Told) -> tuple[list[str], list[list[Cell]], str]:
 def _settings(report: Report, told: Told) -> None:
     report.paragraph(
         f"Candidates: {told['first_stage']}. Pairs of a better and a worse document an epoch: "
-        f"{_span(told['pairs'])}. Worse is what has a lower grade; what nobody judged counts as 0. AdamW with a "
+        f"{span(told['pairs'])}. Worse is what has a lower grade; what nobody judged counts as 0. AdamW with a "
         "warm-up and a linear decay, at two learning rates: backbone_rate for what is pre-trained, rate for what "
         "starts anew."
     )
@@ -115,6 +115,11 @@ def _settings(report: Report, told: Told) -> None:
         report.paragraph(
             f"{told['cut_queries']} of {told['queries']} queries are longer than half a sequence: only their "
             "beginning is read."
+        )
+    if told["repeated_queries"]:
+        report.paragraph(
+            f"{counted(told['repeated_queries'], 'query asks', 'queries ask')} in the same words as another: left "
+            "out of what is learned from or chosen by where the other is tested."
         )
     for part, title in (("training", "Of the training"), ("model", f"Of {told['model']}")):
         values: list[list[Cell]] = [[name, json.dumps(value)] for name, value in told["settings"][part].items()]
@@ -141,11 +146,6 @@ def _history(told: Told) -> tuple[list[str], list[list[Cell]]]:
         for run in told["runs"]
         for row in run["history"]
     ]
-
-
-def _span(numbers: list[int]) -> str:
-    low, high = min(numbers), max(numbers)
-    return str(low) if low == high else f"{low} to {high}"
 
 
 def _significant(row: Told) -> bool:

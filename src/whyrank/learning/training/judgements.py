@@ -59,7 +59,21 @@ def _training_judgements(name: str, collection: Collection) -> tuple[Queries, Qr
                 where=name,
                 todo="give the two queries ids of their own: judgements belong to a text",
             )
+    _check_documents(other, collection, name)
     return {**other.queries, **collection.queries}, other.qrels
+
+
+def _check_documents(other: Collection, collection: Collection, where: str) -> None:
+    """Raises where a document that the one judges has another text in the other."""
+    judged_ones = {docno for grades in other.qrels.values() for docno in grades}
+    texts = {docno: hash(text) for docno, text in other.documents() if docno in judged_ones}
+    for docno, text in collection.documents():
+        if texts.get(docno, hash(text)) != hash(text):
+            raise UserError(
+                f"document {docno!r} has another text than in {collection.name}",
+                where=where,
+                todo="give judgements of the same documents",
+            )
 
 
 def _test_ids(path: Path, collection: Collection) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from whyrank.learning.measured import Candidates
 from whyrank.learning.models.catalogue import model_class
 from whyrank.learning.models.network import Ingredients, Network, NetworkSettings, TransformerNetwork
 from whyrank.learning.seeding import seeded
-from whyrank.learning.splits import Split, fold_queries, hold_out
+from whyrank.learning.splits import Split, fold_queries, hold_out, repeated
 from whyrank.learning.training.graded_pairs import GradedPairs
 from whyrank.learning.training.judgements import Judged
 from whyrank.learning.training.options import settled
@@ -41,7 +41,7 @@ class Job(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Plan:
     """Everything that decides what a training comes to. `cut_queries` are those that the model reads only the
-    beginning of."""
+    beginning of, `repeated` those that ask in the same words as one before them."""
 
     model: type[Network]
     network: NetworkSettings
@@ -53,6 +53,7 @@ class Plan:
     seeds: tuple[int, ...]
     ingredients: Ingredients
     cut_queries: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
 
     @property
     def jobs(self) -> list[Job]:
@@ -135,10 +136,11 @@ def plan_training(
     with seeded(seeds[0]):
         built = kind.of(network, ingredients)  # what does not fit the backbone or a file is refused here
     network = fitted_length(network, built, asked="max_length" in told)
-    splits = _splits(what, material, folds, seeds[0], queries)
+    parted = _splits(what, material, folds, seeds[0], queries)
+    splits = [split.unrepeated(material.queries) for split in parted]
     found = Plan(
         kind, network, settings, ingredients.checkpoint, what.collection, material, tuple(splits), tuple(seeds),
-        ingredients, cut_queries(built, material),
+        ingredients, cut_queries(built, material), repeated(material.queries),
     )  # fmt: skip
     check_splits(found)
     check_parts(found, built)

@@ -32,6 +32,7 @@ def trained(training: Training, watch: Watch | None = None) -> tuple[dict[str, A
         "not_found": material.not_found,
         "lacking": material.lacking,
         "cut_queries": len(plan.cut_queries),
+        "repeated_queries": len(plan.repeated),
         "pairs": [len(plan.pairs(fold)) for fold in folds],
         "to_beat": [training.to_beat(fold) for fold in folds],
         **summarise(plan.model.name, fitted, first, plan.settings.measures, plan.seeds[0]),

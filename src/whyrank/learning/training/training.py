@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
@@ -70,16 +70,24 @@ class Training:
     """The jobs of a plan.
 
     Models go to `folder`/models, an ordinary folder a job. `work` holds what a kill must not lose: the last and
-    the best epoch of the running job, and the results of those that are finished.
+    the best epoch of the running job, and the results of those that are finished. `about` says more of what was
+    learned from, for the models' cards.
     """
 
     def __init__(
-        self, plan: Plan, folder: Path, work: Path, *, processes: Processes | None = None, keep: str = "all"
+        self,
+        plan: Plan,
+        folder: Path,
+        work: Path,
+        *,
+        processes: Processes | None = None,
+        keep: str = "all",
+        about: Mapping[str, Any] | None = None,
     ) -> None:
         if keep not in KEEPS:
             raise UserError(f"cannot keep '{keep}'", todo=f"choose {', '.join(KEEPS)}")
         self.plan, self.models, self.work, self.keep = plan, folder / "models", work, keep
-        self._kept = WorkFolder(work)
+        self._kept, self.about = WorkFolder(work), about or {}
         self.processes = processes or Alone()
         self._done = 0
         if plan.smallest_part < self.processes.count:
@@ -189,6 +197,7 @@ class Training:
         split = plan.splits[job.fold - 1]
         return {
             "collection": plan.material.name,
+            **self.about,
             "fold": f"{job.fold} of {len(plan.splits)}",
             "seed": job.seed,
             "epoch": history.best,
