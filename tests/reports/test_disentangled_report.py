@@ -187,6 +187,10 @@ def test_the_page_is_whole_and_escaped(tmp_path):
     assert 'href="trainings/bert/report.html"' in page and "learns at 0.001" in page
     assert len(json.loads((tmp_path / "study.json").read_text())["findings"]) == 4
     assert "untrained model" in " ".join(statement(what)) and "a fixed test: 6 queries" in lead(what)
+    folds = [{"train": 6, "validation": 4, "test": 5}, {"train": 7, "validation": 5, "test": 4}]
+    folded = lead({**what, "folds": folds, "fixed_test": False})
+    assert "2 folds: 6 to 7 queries to learn from, 4 to 5 to choose" in folded
+    assert "4 to 5 to test on, in all folds together 9;" in folded
 
 
 def test_losses_that_differ_are_said_and_what_is_read_is_shown(tmp_path):

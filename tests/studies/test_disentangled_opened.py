@@ -220,6 +220,10 @@ def test_relevant_candidates_are_told_apart():
     for one in told["views"].values():
         assert [row["of"] for row in one["differences"]] == ["adaptive"], "the heuristic mask is as none there"
     assert [row["of"] for row in told["crossing"]["differences"]] == ["heuristic", "adaptive"]
+    many = {mask: [0.1 * k + 0.01 * i for i in range(9)] for k, mask in enumerate(MASKS)}
+    tested = graphs_told([({"all words": many, "content words": many}, many)], list("abcdefghi"), [True] * 9, 0)
+    rows = [row for one in (*tested["views"].values(), tested["crossing"]) for row in one["differences"]]
+    assert [row["p_holm"] for row in rows] == pytest.approx([5 * 2 / 2**9] * 5), "all signs alike, in five tests"
     nothing = graphs_told([({"all words": shares, "content words": shares}, shares)], list("abc"), [False] * 3, 0)
     assert nothing["views"]["relevant candidates"] == {"means": {}, "differences": [], "readings": 0}
 

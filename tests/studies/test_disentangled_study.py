@@ -8,6 +8,7 @@ import pytest
 import whyrank.cli.study_disentangled as command
 import whyrank.learning.training.training as training_module
 import whyrank.reports.disentangled as report_module
+from tests.checkpoints import save
 from tests.cli.run import one_line, whyrank
 from tests.learning.small import QRELS, write_collection
 from tests.learning.tiny_training import still_backbone
@@ -374,7 +375,12 @@ def test_what_cannot_be_done_is_refused_before_anything_is_trained(place, tmp_pa
             run_disentangled(ground(place, sizes), tmp_path / "run", ("table2", "figures"), FEW, query=query)
     with pytest.raises(UserError, match="rate cannot be 7"):
         run_disentangled(ground(place, TINY, rate="7"), tmp_path / "run", ("table2",), FEW)
-    assert not trained and not (tmp_path / "run" / "trainings").exists()
+    one_pair = Sizes(**{**vars(TINY), "batch": 1})
+    with pytest.raises(UserError, match="1 pair read at a time"):
+        run_disentangled(ground(place, one_pair), tmp_path / "run", ("table2",), ("bert", "dgre"))
+    with pytest.raises(UserError, match="no such file"):
+        run_disentangled(ground(place, TINY, vectors="none.txt"), tmp_path / "run", ("table2",), FEW)
+    assert not trained and not (tmp_path / "run").exists(), "the folder is free for another try"
 
 
 def test_what_cannot_be_opened_says_why(place, trained, monkeypatch):
@@ -390,7 +396,7 @@ def test_what_cannot_be_opened_says_why(place, trained, monkeypatch):
     run_disentangled(ground(place, sizes), out, ("opened",), FEW)
     assert told_of(out)["opened"]["audits"] == {"lacking": "no pair could be made; try another axiom"}
     assert (out / "report.html").read_text().count("could not be done: no pair could be made") == 2
-    assert list(out.glob("stages/attention*.json")) and not list(out.glob("stages/audits*.json")), (
+    assert list(out.glob("stages/*/attention*.json")) and not list(out.glob("stages/*/audits*.json")), (
         "it may be possible the next time"
     )
 
@@ -469,4 +475,6 @@ def test_the_command_line_refuses_in_one_line(tmp_path):
     assert "no part 'tabel2'; did you mean" in one_line(whyrank(*start, "--only", "tabel2"))
     assert "no setting 'masking'" in one_line(whyrank(*start, "--set", "masking=none"))
     assert "bm25 is no backbone" in one_line(whyrank(*start, "--backbone", "bm25"))
+    mine = ["--collection", write_collection(tmp_path / "mine"), "--backbone", save(tmp_path / "tiny")]
+    assert "--tests without a fixed test; give --queries" in one_line(whyrank(*start, *mine, "--tests", "4"))
     assert not (tmp_path / "run").exists()

@@ -7,6 +7,7 @@ import pytest
 
 from whyrank.collections.records import Retrieved
 from whyrank.learning.measured import Candidates
+from whyrank.studies.disentangled import reference_orders
 from whyrank.studies.disentangled.reference_orders import in_random_order
 
 #: Grades of the candidates of three queries, of different numbers; one has a relevant document that was not found.
@@ -29,6 +30,15 @@ def test_a_random_order_is_the_mean_over_all_orders():
         for measure in MEASURES:
             assert found[measure][qid] == pytest.approx(fmean(one[measure][qid] for one in orders))
     assert found["P@2"]["a"] == pytest.approx(3 / 5) and found["nDCG@3"]["c"] == 0
+
+
+def test_of_many_candidates_some_rotations_are_enough(monkeypatch):
+    rows = [Retrieved("q", f"d{i}", i + 1, -i, "first") for i in range(400)]
+    candidates = Candidates(rows, [], {"q": {f"d{i}": 1 for i in range(100)}})
+    found = in_random_order(candidates, ["P@20"])["P@20"]["q"]
+    assert found == pytest.approx(100 / 400, abs=0.05)
+    monkeypatch.setattr(reference_orders, "MOST_TURNS", 400)
+    assert in_random_order(candidates, ["P@20"])["P@20"]["q"] == pytest.approx(100 / 400, abs=1e-12)
 
 
 def test_measures_that_do_not_add_up_over_places_are_estimated_without_bias():

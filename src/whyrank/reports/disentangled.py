@@ -14,7 +14,7 @@ from whyrank.reports.disentangled_paper import TITLES, findings
 from whyrank.reports.disentangled_tables import collection_table, effectiveness, length_table, verdicts
 from whyrank.reports.disentangled_trainings import rank_losses, trainings
 from whyrank.reports.html import Figures, Report
-from whyrank.reports.numbers import counted
+from whyrank.reports.numbers import counted, span
 from whyrank.store.atomic import write_json, write_text
 
 RESULT = "study.json"
@@ -62,13 +62,15 @@ def write_study(told: dict[str, Any], out: Path, manifest: dict[str, Any]) -> li
 
 def lead(told: Told) -> str:
     """On what, from what, how much."""
-    folds = told["folds"]
-    sizes = {part: sum(fold[part] for fold in folds) // len(folds) for part in ("train", "validation", "test")}
-    split = "a fixed test" if told["fixed_test"] else f"{counted(len(folds), 'fold')}, all test queries together"
-    size = told["sizes"]
+    folds, size = told["folds"], told["sizes"]
+    sizes = {part: span([fold[part] for fold in folds]) for part in ("train", "validation", "test")}
+    split = "a fixed test" if told["fixed_test"] else counted(len(folds), "fold")
+    tested = sum(fold["test"] for fold in folds)
+    together = f", in all folds together {tested}" if len(folds) > 1 else ""
     return (
         f"Backbone {told['backbone']}; {split}: {sizes['train']} queries to learn from, {sizes['validation']} to "
-        f"choose the epoch by ({told['select']}), {sizes['test']} to test on; candidates: {told['first_stage']}; "
+        f"choose the epoch by ({told['select']}), {sizes['test']} to test on{together}; candidates: "
+        f"{told['first_stage']}; "
         f"{counted(size['chunks'], 'sequence')} of {size['max_length']} tokens of a document; "
         f"{counted(size['epochs'], 'epoch')}; "
         f"{counted(size['seeds'], 'seed')} of BERT and DGRe, {size['other_seeds']} of the others."

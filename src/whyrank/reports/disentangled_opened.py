@@ -170,8 +170,10 @@ def _graphs(report: Report, told: Told) -> None:
         for name, one in known.items()
     ]
     report.table(["share", *(f"masking: {mask}" for mask in masks), "readings"], rows, "Means with 95% intervals.")
+    tests = sum(len(one["differences"]) for one in known.values())
     for name, one in known.items():
-        _differences(report, one["differences"], f"Share {name}, under a mask against none; {RANDOMISED}.")
+        caption = f"Share {name}, under a mask against none; Holm over the {tests} tests of graphs; {RANDOMISED}."
+        _differences(report, one["differences"], caption)
 
 
 def lacking(report: Report, told: Told) -> bool:

@@ -101,18 +101,21 @@ def _graphs(network: GraphNetwork, reading: Reading) -> dict[str, Tensor]:
 def graphs_told(
     seeds: Sequence[tuple[dict[str, Shares], Shares]], clusters: Sequence[str], relevant: Sequence[bool], seed: int
 ) -> dict[str, Any]:
-    """Each view compared, Holm-corrected within it, and what crosses under each mask."""
+    """Each view compared, and what crosses under each mask; Holm-corrected over all of these tests."""
     every = [one[0][EVERY] for one in seeds]
     some = [i for i, yes in enumerate(relevant) if yes]
     chosen = [{mask: [values[i] for i in some] for mask, values in one.items()} for one in every]
-    return {
-        "views": {
-            EVERY: graphs_compared(every, clusters, seed, DIFFERENT),
-            RELEVANT: graphs_compared(chosen, [clusters[i] for i in some], seed, DIFFERENT),
-            CONTENT: graphs_compared([one[0][CONTENT] for one in seeds], clusters, seed, DIFFERENT),
-        },
-        "crossing": graphs_compared([one[1] for one in seeds], clusters, seed),
-    }  # fmt: skip
+    views = {
+        EVERY: graphs_compared(every, clusters, seed, DIFFERENT),
+        RELEVANT: graphs_compared(chosen, [clusters[i] for i in some], seed, DIFFERENT),
+        CONTENT: graphs_compared([one[0][CONTENT] for one in seeds], clusters, seed, DIFFERENT),
+    }
+    crossing = graphs_compared([one[1] for one in seeds], clusters, seed)
+    parts = [*views.values(), crossing]
+    corrected = iter(with_holm([row for part in parts for row in part["differences"]]))
+    for part in parts:
+        part["differences"] = [next(corrected) for _ in part["differences"]]
+    return {"views": views, "crossing": crossing}
 
 
 def graphs_compared(
@@ -129,4 +132,4 @@ def graphs_compared(
     kept = {mask: [values[i] for i in whole] for mask, values in table.items()}
     some = [clusters[i] for i in whole]
     rows = [{"of": m, "against": MASKS[0], **difference(kept[m], kept[MASKS[0]], some, seed)} for m in tested]
-    return {"means": means(kept, some, seed), "differences": with_holm(rows), "readings": len(whole)}
+    return {"means": means(kept, some, seed), "differences": rows, "readings": len(whole)}

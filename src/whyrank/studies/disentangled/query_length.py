@@ -41,6 +41,8 @@ def length_groups(queries: Mapping[str, str]) -> LengthGroups | None:
     middle = median_low(list(lengths.values()))
     cut = middle if middle < distinct[-1] else distinct[-2]
     place = "the median" if cut == middle else "below the median, as no query is longer than that"
+    if cut == PAPERS_CUT:
+        return papers._replace(rule=f"{place}, and 3 words, as in the paper")
     sizes = f"{len(papers.short)} and {len(papers.long)}"
     return _cut_at(lengths, cut, f"{place}; at 3 words, as in the paper, there would be {sizes} queries")
 

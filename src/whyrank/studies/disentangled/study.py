@@ -85,8 +85,11 @@ class DisentangledStudy:
 
     @cached_property
     def references(self) -> dict[str, Values]:
-        """Rows of Table 2 that are no models."""
-        return reference_orders(self.material, self.tested, self.plan.settings.measures)
+        """Rows of Table 2 that are no models, which Table 1 tells, too."""
+        if not {"table1", "table2"} & {*self.parts}:
+            return {}
+        measures = self.plan.settings.measures
+        return self.stages.get("references", lambda: reference_orders(self.material, self.tested, measures))
 
     @property
     def variants(self) -> list[Variant]:

@@ -24,7 +24,6 @@ from whyrank.learning.models.words import WordSettings
 from whyrank.learning.settings_values import names_of, settings_of
 from whyrank.learning.training.contents import lines_hash, vectors_hash, weights_hash
 from whyrank.learning.training.judgements import Judged
-from whyrank.learning.training.options import settled
 from whyrank.learning.training.plan import Basis, Job, Plan, backbone_checkpoint, plan_training
 from whyrank.learning.training.settings import TrainSettings
 from whyrank.learning.training.summary import run_of, summarise, trained
@@ -54,9 +53,15 @@ class Ground:
     seed: int = 0
     told: Mapping[str, str] = field(default_factory=dict)
     first_name: str = "BM25"
+    _plans: dict[str, Plan] = field(default_factory=dict, init=False, repr=False)
 
     def plan(self, variant: Variant) -> Plan:
-        """A variant's training, planned and checked; the folds are the same for all."""
+        """A variant's training, planned and checked once; the folds are the same for all."""
+        if variant.name not in self._plans:
+            self._plans[variant.name] = self._planned(variant)
+        return self._plans[variant.name]
+
+    def _planned(self, variant: Variant) -> Plan:
         sizes = self.sizes
         return plan_training(
             variant.model, self.backbone, self.what, self.first, self.settings_of(variant),
@@ -72,10 +77,10 @@ class Ground:
         return Basis.of(self.what, self.first, self.backbone, settings, self.sizes.depth)
 
     def check(self, variants: Iterable[Variant]) -> None:
-        """Raises for settings that do not fit; what they share is checked by any plan."""
+        """Raises for what does not fit one of the variants: settings, folds, lengths, batches, files."""
         check_told(self.told)
         for variant in variants:
-            settled(model_class(variant.model), self.settings_of(variant))
+            self.plan(variant)
 
     def settings_of(self, variant: Variant) -> dict[str, Any]:
         """What a training is told: by the sizes, then by the user, whose rate is the transformers'."""
@@ -147,11 +152,11 @@ class Trainings:
         }  # fmt: skip
         return RunFolder.claim(self.folder / variant.name, "train", inputs)
 
-    @staticmethod
-    def _begun(variant: Variant, plan: Plan, folder: RunFolder) -> Training:
+    def _begun(self, variant: Variant, plan: Plan, folder: RunFolder) -> Training:
         out, keep = folder.path, "all" if variant.kept else "none"
+        about = {"candidates": f"{self.ground.origin}, {self.ground.sizes.depth} a query"}
         folder.begin()
-        return FirstFoldKept(plan, out, out / f".training-{folder.key}", keep=keep)
+        return FirstFoldKept(plan, out, out / f".training-{folder.key}", keep=keep, about=about)
 
     def _known(self, variant: Variant) -> dict[str, Any] | None:
         """What train.json says already."""
