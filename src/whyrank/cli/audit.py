@@ -10,7 +10,7 @@ import typer
 from whyrank.cli import options
 from whyrank.cli.console import console, progress_bar, say, suggest
 from whyrank.cli.pairs import choose, pair_options
-from whyrank.cli.rank import fingerprint_of
+from whyrank.collections.records import fingerprint_of
 
 if TYPE_CHECKING:
     from whyrank.axioms.audit import Audit

@@ -92,7 +92,8 @@ def claimed(
     seed: int, settings: dict[str, Any],
 ) -> tuple[Run, RunFolder | None]:  # fmt: skip
     """The first stage, and the run folder claimed for this work if one is asked for."""
-    from whyrank.cli.rank import fingerprint_of, first_stage_of
+    from whyrank.cli.rank import first_stage_of
+    from whyrank.collections.records import fingerprint_of
     from whyrank.reports.manifest import RunFolder
 
     stage, _ = first_stage_of(collection, run, k)

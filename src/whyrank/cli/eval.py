@@ -32,7 +32,8 @@ def evaluate_runs(
 ) -> None:
     """Measure runs and compare each with the first (paired t-test and randomisation test, Holm-corrected)."""
     say(f"evaluating {len(runs)} run{'s' * (len(runs) > 1)} against {qrels}")
-    from whyrank.cli.rank import fingerprint_of, run_of
+    from whyrank.cli.rank import run_of
+    from whyrank.collections.records import fingerprint_of
     from whyrank.evaluation.evaluate import MEASURES, evaluate
     from whyrank.reports.manifest import RunFolder
 

@@ -12,7 +12,8 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.console import command, say, suggest
-from whyrank.cli.rank import fingerprint_of, first_stage_of
+from whyrank.cli.rank import first_stage_of
+from whyrank.collections.records import fingerprint_of
 
 if TYPE_CHECKING:
     from whyrank.learning.finetune import FineTuning, Moment, Watch

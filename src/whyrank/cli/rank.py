@@ -36,6 +36,7 @@ def rank(
     if passages not in (None, "max"):
         raise UserError(f"--passages {passages} is not known", todo="give --passages max, or leave it out")
     from whyrank.collections.catalogue import open_collection
+    from whyrank.collections.records import fingerprint_of
     from whyrank.collections.trec import write_run
     from whyrank.rankers.load import load
     from whyrank.rankers.rerank import rerank
@@ -96,17 +97,6 @@ def run_of(path: Path) -> Run:
     from whyrank.collections.formats import read_run
 
     return read_run(path / RUN_FILE if path.is_dir() else path)
-
-
-def fingerprint_of(run: Run) -> str:
-    """A hash of a run's content, its scores too: they are what is measured."""
-    import hashlib
-
-    digest = hashlib.sha256()
-    for rows in run.values():
-        for row in rows:
-            digest.update(f"{row.qid}\t{row.docno}\t{row.rank}\t{row.score!r}\n".encode())
-    return digest.hexdigest()
 
 
 def _by_passages(ranker: Ranker, passages: str | None) -> Ranker:

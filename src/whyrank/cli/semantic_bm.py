@@ -10,7 +10,8 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.console import command, console, progress_bar, say, suggest
-from whyrank.cli.rank import fingerprint_of, first_stage_of
+from whyrank.cli.rank import first_stage_of
+from whyrank.collections.records import fingerprint_of
 from whyrank.errors import UserError
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.console import command, say, suggest
-from whyrank.cli.rank import fingerprint_of, first_stage_of
+from whyrank.cli.rank import first_stage_of
 from whyrank.cli.several_processes import run_in_processes
 from whyrank.cli.train_console import only_the_first_speaks, show, tell_plan, train_beside, watching
+from whyrank.collections.records import fingerprint_of
 from whyrank.engines.engine import open_workers
 from whyrank.errors import UserError
 from whyrank.learning.training.world import process_count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import NamedTuple
 
 
@@ -43,3 +44,12 @@ Queries = dict[str, str]
 Qrels = dict[str, dict[str, int]]
 #: Retrieved documents by query, in the order of their ranks.
 Run = dict[str, list[Retrieved]]
+
+
+def fingerprint_of(run: Run) -> str:
+    """A hash of a run's content, its scores too: they are what is measured."""
+    digest = hashlib.sha256()
+    for rows in run.values():
+        for row in rows:
+            digest.update(f"{row.qid}\t{row.docno}\t{row.rank}\t{row.score!r}\n".encode())
+    return digest.hexdigest()

@@ -188,6 +188,6 @@ def _interval(interval: Interval) -> str:
     return ends(interval.low, interval.high, ".3g")
 
 
-def p_text(p: float) -> str:
-    """A p-value for people."""
-    return "–" if p != p else "<0.0001" if p < 0.0001 else f"{p:.4f}"
+def p_text(p: float | None) -> str:
+    """A p-value for people; there may be none."""
+    return "–" if p is None or p != p else "<0.0001" if p < 0.0001 else f"{p:.4f}"

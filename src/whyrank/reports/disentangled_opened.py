@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from whyrank.reports.audit import p_text
 from whyrank.reports.disentangled_opened_figures import GROUPS
-from whyrank.reports.disentangled_paper import SIGNIFICANT, is_significant
-from whyrank.reports.disentangled_tables import number_text
 from whyrank.reports.html import Cell, Report
-from whyrank.reports.numbers import with_ends
+from whyrank.reports.numbers import SIGNIFICANT, is_significant, with_ends
 
 Told = Mapping[str, Any]
 #: How differences over queries are tested here.
@@ -45,8 +44,8 @@ def audits(report: Report, told: Told) -> None:
     rows: list[list[Cell]] = [
         [
             row["axiom"], _value(row["holds"]["bert"], ".2f"), _value(row["holds"]["dgre"], ".2f"),
-            with_ends(row["difference"], row["low"], row["high"], "+.3f"), number_text(row["p"]),
-            number_text(row["p_holm"]), row["n"], row["queries"],
+            with_ends(row["difference"], row["low"], row["high"], "+.3f"), p_text(row["p"]),
+            p_text(row["p_holm"]), row["n"], row["queries"],
         ]
         for row in told["axioms"]
     ]  # fmt: skip
@@ -187,7 +186,7 @@ def _differences(report: Report, differences: Sequence[Told], caption: str) -> N
     rows: list[list[Cell]] = [
         [
             f"{_group(row['of'])} - {_group(row['against'])}",
-            with_ends(row["difference"], row["low"], row["high"], "+.4f"), number_text(row["p_holm"]),
+            with_ends(row["difference"], row["low"], row["high"], "+.4f"), p_text(row["p_holm"]),
             "yes" if is_significant(row) else "no", row["queries"],
         ]
         for row in differences

@@ -11,7 +11,7 @@ from typing import Any
 
 from whyrank.reports.audit import p_text
 from whyrank.reports.beside import Beside
-from whyrank.reports.numbers import with_ends
+from whyrank.reports.numbers import is_significant, with_ends
 
 Told = Mapping[str, Any]
 #: P@20 and nDCG@20.
@@ -19,7 +19,6 @@ Both = tuple[float, float]
 MEASURES = ("P@20", "nDCG@20")
 #: The measure whose order is compared.
 ORDERED = "nDCG@20"
-SIGNIFICANT = 0.05
 #: Words at which the paper parts its queries.
 PAPERS_CUT = 3
 #: The rows of Table 2 that are no models: the candidates in random order, and in the order of their grades.
@@ -78,10 +77,6 @@ def findings(told: Told) -> list[Beside]:
     if told["tables"].get("table6"):
         found += _lengths(told["tables"]["table6"])
     return found
-
-
-def is_significant(row: Told) -> bool:
-    return row["p_holm"] is not None and row["p_holm"] < SIGNIFICANT
 
 
 def _pairs(part: str, table: Told) -> Iterator[Beside]:

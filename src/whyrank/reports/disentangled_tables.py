@@ -6,17 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from whyrank.reports.audit import p_text
-from whyrank.reports.disentangled_paper import (
-    KINDS,
-    PAPER,
-    PAPERS_CUT,
-    SIGNIFICANT,
-    TITLES,
-    is_significant,
-    papers_number,
-)
+from whyrank.reports.disentangled_paper import KINDS, PAPER, PAPERS_CUT, TITLES, papers_number
 from whyrank.reports.html import Cell, Report
-from whyrank.reports.numbers import counted, with_ends
+from whyrank.reports.numbers import SIGNIFICANT, counted, is_significant, with_ends
 
 Told = Mapping[str, Any]
 #: What each table compares, and what all its trainings share.
@@ -78,8 +70,8 @@ def tests(differences: Sequence[Told]) -> tuple[list[str], list[list[Cell]]]:
     rows: list[list[Cell]] = [
         [
             row["of"], row["against"], row["measure"],
-            with_ends(row["difference"], row["low"], row["high"], "+.4f"), number_text(row["p"]),
-            number_text(row["p_holm"]), "yes" if is_significant(row) else "no", row["queries"],
+            with_ends(row["difference"], row["low"], row["high"], "+.4f"), p_text(row["p"]),
+            p_text(row["p_holm"]), "yes" if is_significant(row) else "no", row["queries"],
         ]
         for row in differences
     ]  # fmt: skip
@@ -165,11 +157,6 @@ def collection_table(report: Report, told: Told) -> None:
         for row in numbers["rows"]
     ]
     report.table(["", "mean", "median", "standard deviation", "n"], rows, "Table 1, the collection's own.")
-
-
-def number_text(p: float | None) -> str:
-    """A p-value that may be missing."""
-    return p_text(float("nan") if p is None else p)
 
 
 def _pair(part: str, row: Told, side: str = "against") -> str:

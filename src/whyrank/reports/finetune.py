@@ -10,10 +10,9 @@ from whyrank.reports.audit import p_text
 from whyrank.reports.by_measure import by_measure, mean_text
 from whyrank.reports.finetune_figures import learning_curves, mean_bars
 from whyrank.reports.html import Cell, Report
-from whyrank.reports.numbers import counted, with_ends
+from whyrank.reports.numbers import SIGNIFICANT, counted, is_significant, with_ends
 from whyrank.store.atomic import write_json, write_text
 
-SIGNIFICANT = 0.05
 #: The paper's names of the conditions.
 PAPER = {"full": "A1", "aligned-full": "A2", "embeddings": "B1", "aligned-embeddings": "B2"}
 #: What it finds of two of them.
@@ -44,7 +43,7 @@ def verdict(told: Told) -> list[str]:
     found: list[str] = []
     for family, (where, nothing) in families.items():
         mine = [row for row in told["differences"] if row["family"] == family]
-        sure = [row for row in mine if _significant(row)]
+        sure = [row for row in mine if is_significant(row)]
         if mine and not sure:
             found.append(f"{nothing} is significant at {SIGNIFICANT} (Holm) on {queries} test queries.")
         elif sure:
@@ -120,7 +119,7 @@ def _differences(told: Told) -> tuple[list[str], list[list[Cell]], str]:
     rows: list[list[Cell]] = [
         [
             f"{row['of']} - {row['against']}", row["measure"], _with(row, "difference", "+"),
-            p_text(_number(row["p"])), p_text(_number(row["p_holm"])),
+            p_text(row["p"]), p_text(row["p_holm"]),
         ]
         for row in told["differences"]
     ]  # fmt: skip
@@ -180,12 +179,4 @@ def _with(row: Told, value: str, sign: str = "") -> str:
 
 
 def _chance(row: Told) -> str:
-    return f"p {p_text(_number(row['p_holm']))}{'' if _significant(row) else ', not significant'}"
-
-
-def _significant(row: Told) -> bool:
-    return row["p_holm"] is not None and row["p_holm"] < SIGNIFICANT
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+    return f"p {p_text(row['p_holm'])}{'' if is_significant(row) else ', not significant'}"

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+#: Below this a corrected p-value is significant.
+SIGNIFICANT = 0.05
 
 
 def with_ends(value: float | None, low: float | None, high: float | None, form: str = ".3f") -> str:
@@ -28,6 +32,11 @@ def span(numbers: Sequence[int]) -> str:
     """`3`, or `3 to 5` where they differ."""
     low, high = min(numbers), max(numbers)
     return str(low) if low == high else f"{low} to {high}"
+
+
+def is_significant(row: Mapping[str, Any]) -> bool:
+    """By Holm's correction, where there is a p-value."""
+    return row["p_holm"] is not None and row["p_holm"] < SIGNIFICANT
 
 
 def _lacking(number: float | None) -> bool:

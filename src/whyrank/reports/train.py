@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
 from whyrank.reports.audit import p_text
 from whyrank.reports.by_measure import by_measure, mean_text
 from whyrank.reports.html import Cell, Report
-from whyrank.reports.numbers import counted, span, with_ends
+from whyrank.reports.numbers import SIGNIFICANT, counted, is_significant, span, with_ends
 from whyrank.reports.train_figures import fold_means, loss_curves, loss_names, value_of
 from whyrank.store.atomic import write_json, write_text
 
-SIGNIFICANT = 0.05
 Told = dict[str, Any]
 
 
@@ -35,9 +33,9 @@ def verdict(told: Told) -> list[str]:
     found = []
     for row in told["differences"]:
         shown = with_ends(row["difference"], row["low"], row["high"], "+.4f")
-        chance = "significant" if _significant(row) else "not significant"
+        chance = "significant" if is_significant(row) else "not significant"
         found.append(
-            f"{row['of']} - {row['against']}, {row['measure']}: {shown}, p {p_text(_number(row['p_holm']))} "
+            f"{row['of']} - {row['against']}, {row['measure']}: {shown}, p {p_text(row['p_holm'])} "
             f"(Holm), {chance} at {SIGNIFICANT} on {queries} test queries."
         )
     idle = [run for run in told["runs"] if run["chosen"] == 0]
@@ -146,11 +144,3 @@ def _history(told: Told) -> tuple[list[str], list[list[Cell]]]:
         for run in told["runs"]
         for row in run["history"]
     ]
-
-
-def _significant(row: Told) -> bool:
-    return row["p_holm"] is not None and row["p_holm"] < SIGNIFICANT
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from whyrank.collections.records import Retrieved, Run
@@ -66,10 +66,15 @@ def summarise(
 
 def by_seed(fitted: Sequence[Fitted]) -> dict[int, Values]:
     """For each seed the test values of all folds together: each query was tested once."""
+    return folds_together((one.job.seed, one.test) for one in fitted)
+
+
+def folds_together(tested: Iterable[tuple[int, Values]]) -> dict[int, Values]:
+    """The same of what the folds of each seed came to."""
     found: dict[int, Values] = {}
-    for one in fitted:
-        for measure, values in one.test.items():
-            mine = found.setdefault(one.job.seed, {}).setdefault(measure, {})
+    for seed, test in tested:
+        for measure, values in test.items():
+            mine = found.setdefault(seed, {}).setdefault(measure, {})
             assert not mine.keys() & values.keys(), "a query is tested in one fold only"
             mine.update(values)
     return found

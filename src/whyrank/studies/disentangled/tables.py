@@ -7,6 +7,7 @@ from typing import Any
 
 from whyrank.learning.measured import Values
 from whyrank.learning.tables import differences, table_row
+from whyrank.learning.training.summary import folds_together
 from whyrank.studies.disentangled.variants import BM25, Row
 
 #: Variant -> the values of each seed; the first stage has one.
@@ -15,12 +16,7 @@ Found = Mapping[str, Sequence[Values]]
 
 def pooled(told: Mapping[str, Any]) -> list[Values]:
     """For each seed of a training (train.json) the values of all folds together: every query is tested once."""
-    found: dict[int, Values] = {}
-    for run in told["runs"]:
-        for measure, values in run["test"].items():
-            mine = found.setdefault(run["seed"], {}).setdefault(measure, {})
-            assert not mine.keys() & values.keys(), "a query is tested in one fold only"
-            mine.update(values)
+    found = folds_together((run["seed"], run["test"]) for run in told["runs"])
     return [found[seed] for seed in sorted(found)]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.collections.collection import Collection
-from whyrank.collections.records import Run
+from whyrank.collections.records import Run, fingerprint_of
 from whyrank.collections.trec import write_run
 from whyrank.errors import UserError, nearest
 from whyrank.learning.history import History
@@ -101,7 +101,7 @@ class Ground:
         return {
             "backbone": weights_hash(backbone_checkpoint(self.backbone)),
             "collection": self.what.collection.fingerprint(),
-            "first_stage": run_hash(self.first), "test": lines_hash(self.what.test or ()),
+            "first_stage": fingerprint_of(self.first), "test": lines_hash(self.what.test or ()),
             **({"vectors": vectors_hash(Path(self._vectors))} if self._vectors else {}),
         }  # fmt: skip
 
@@ -230,8 +230,3 @@ def check_told(told: Mapping[str, str]) -> None:
             raise UserError(f"--set {name} in a study", todo=f"give --{name}")
         if name not in known:
             raise UserError(f"the trainings of a study have no setting '{name}'", todo=nearest(name, known))
-
-
-def run_hash(run: Run) -> str:
-    """Of a run's content, its scores too."""
-    return lines_hash(f"{row.qid}\t{row.docno}\t{row.score!r}" for rows in run.values() for row in rows)
