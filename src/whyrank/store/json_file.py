@@ -3,8 +3,8 @@
     about = read_json(folder / "whyrank.json", About)      # a dataclass, dict[str, str], list[int], ...
 
 What is refused, in one line that names the file and the field: text that is not UTF-8 or not JSON, NaN and
-Infinity (not JSON, though Python reads them), an object with the same key twice, half a character, nesting deeper than
-`DEEPEST`, files larger than `LARGEST`, and values of another type than the caller asked for.
+Infinity (not JSON, though Python reads them), an object with the same key twice, half a character, nesting deeper
+than `DEEPEST`, files larger than `LARGEST`, and values of another type than the caller asked for.
 """
 
 from __future__ import annotations
