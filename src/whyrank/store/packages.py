@@ -6,7 +6,6 @@ pip runs an sdist's build step even to download it.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from whyrank.errors import UserError
 from whyrank.store.cache import cache_folder
+from whyrank.store.checksums import sha256 as sha256
 
 #: Give up on an index that does not answer; a closed network must not hang the tool.
 PIP_TIMEOUT = ["--timeout", "15", "--retries", "1"]
@@ -85,9 +85,3 @@ class Package:
             todo=f"on a machine with a network run 'pip download --no-deps {kind} {self.name}=={self.version}' "
             f"and put the file into {cache_folder('packages')}",
         )
-
-
-def sha256(file: Path) -> str:
-    """The sha256 of a file, as hexadecimal digits."""
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
