@@ -1,18 +1,20 @@
 """What an axiom is: a value that makes minimal pairs from a query and a document.
 
-    TFC1("append")     prints as it parses: TFC1:append
+    TFC1("append")                   prints as it parses: TFC1:append
+    TFC2("cumulative", most=5)       TFC2:cumulative:most=5
 
-One file each, with the definition and its citation, registered by name.
+Its text, equality and hash hold all its parameters (those at their default are left out of the text). One file
+each, with the definition and its citation, registered by name.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, field, fields
 from importlib import import_module
 from random import Random
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from whyrank.errors import UserError, nearest
 from whyrank.text.alignment import Slotted
@@ -91,22 +93,43 @@ class Draft:
     k: int | None = None
 
 
+def parameter(
+    default: Any, least: float, most: float, *, kind: type | None = None, variants: tuple[str, ...] = ()
+) -> Any:
+    """A parameter of an axiom: a field with its type (the default's unless given), its range, and which variants
+    it is for (all unless given)."""
+    about = {"kind": kind or type(default), "least": least, "most": most, "variants": variants}
+    return field(default=default, metadata=about)
+
+
+@dataclass(frozen=True, repr=False)
 class Axiom(ABC):
-    """Makes minimal pairs; `prefers` is the side that should score higher."""
+    """Makes minimal pairs; `prefers` is the side that should score higher. Parameters are fields (`parameter`)."""
 
     name: ClassVar[str]
     variants: ClassVar[tuple[str, ...]]
     prefers: ClassVar[str] = "perturbed"
     citation: ClassVar[str]
-    #: Words that the change adds at most: the document is cut so that they have room.
-    room: ClassVar[int] = 1
+    variant: str = ""
 
-    def __init__(self, variant: str | None = None) -> None:
-        self.variant = variant or self.variants[0]
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variant", self.variant or self.variants[0])
         if self.variant not in self.variants:
             raise UserError(
                 f"{self.name} has no variant '{self.variant}'", todo=nearest(self.variant, self.variants)
             )
+        for one in self.parameters():
+            object.__setattr__(self, one.name, _checked(self, one, getattr(self, one.name)))
+
+    @classmethod
+    def parameters(cls) -> list[Field[Any]]:
+        """What can be set beside the variant."""
+        return [one for one in fields(cls) if one.name != "variant"]
+
+    @property
+    def room(self) -> int:
+        """Words that the change adds at most: the document is cut so that they have room."""
+        return 1
 
     @property
     def aligned(self) -> bool:
@@ -117,37 +140,89 @@ class Axiom(ABC):
     def drafts(self, material: Material) -> Iterator[Draft]:
         """The pairs of one document; raises Skip where it gives none."""
 
+    @property
+    def full_variant(self) -> str:
+        """The variant with all parameters that are not at their default: `cumulative:most=5`."""
+        given = [(one.name, getattr(self, one.name)) for one in self.parameters()]
+        defaults = {one.name: one.default for one in self.parameters()}
+        return ":".join([self.variant, *(f"{name}={value}" for name, value in given if value != defaults[name])])
+
     def __str__(self) -> str:
-        return f"{self.name}:{self.variant}"
+        return f"{self.name}:{self.full_variant}"
 
     __repr__ = __str__
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Axiom) and str(self) == str(other)
 
-    def __hash__(self) -> int:
-        return hash(str(self))
+def axiom_class(name: str) -> type[Axiom]:
+    """The class registered under a name, however it is capitalised."""
+    found = {known.lower(): known for known in AXIOMS}.get(name.strip().lower())
+    if found is None:
+        raise UserError(f"unknown axiom '{name.strip()}'", todo=nearest(name.strip().upper(), AXIOMS))
+    module, cls = AXIOMS[found].split(":")
+    return getattr(import_module(f"whyrank.axioms.{module}"), cls)
 
 
 def parse_axiom(text: str) -> Axiom:
-    """`TFC1` (its first variant) or `TFC1:prepend`."""
-    name, _, variant = text.strip().partition(":")
-    found = {known.lower(): known for known in AXIOMS}.get(name.lower())
-    if found is None:
-        raise UserError(f"unknown axiom '{name}'", todo=nearest(name.upper(), AXIOMS))
-    module, cls = AXIOMS[found].split(":")
-    return getattr(import_module(f"whyrank.axioms.{module}"), cls)(variant or None)
+    """`TFC1` (its first variant), `TFC1:prepend` or `TFC2:marginal:most=5`."""
+    name, *rest = (part.strip() for part in text.split(":"))
+    cls = axiom_class(name)
+    variants, given = (
+        [part for part in rest if "=" not in part],
+        [part.split("=", 1) for part in rest if "=" in part],
+    )
+    if len(variants) > 1 or len(dict(given)) < len(given):
+        raise UserError(f"'{text.strip()}' says something twice", todo="write NAME:VARIANT:PARAMETER=VALUE")
+    return cls("".join(variants), **{key.strip(): _value(cls, key.strip(), value) for key, value in given})
 
 
 def parse_axioms(text: str) -> list[Axiom]:
     """Axioms with commas between them; `TFC1:*` is all variants of one, `all` all of all."""
+    every = text.strip().lower() == "all"
     found: list[Axiom] = []
-    for part in [*AXIOMS] if text.strip().lower() == "all" else text.split(","):
-        name, _, variant = part.strip().partition(":")
-        everything = variant == "*" or text.strip().lower() == "all"
-        first = parse_axiom(name if everything else part)
-        found += [type(first)(one) for one in first.variants] if everything else [first]
+    for part in [f"{name}:*" for name in AXIOMS] if every else text.split(","):
+        name, *rest = part.strip().split(":")
+        several = axiom_class(name).variants if rest[:1] == ["*"] else ()
+        found += [parse_axiom(":".join([name, one, *rest[1:]])) for one in several] or [parse_axiom(part)]
     return list(dict.fromkeys(found))
+
+
+def _value(cls: type[Axiom], name: str, text: str) -> Any:
+    """A parameter's value from its text."""
+    known = {one.name: one for one in cls.parameters()}
+    if name not in known:
+        todo = nearest(name, known) if known else "it has none"
+        raise UserError(f"{cls.name} has no parameter '{name}'", todo=todo)
+    kind = known[name].metadata["kind"]
+    try:
+        if "_" in text or not text.isascii():
+            raise ValueError(text)
+        return kind(text)
+    except ValueError as error:
+        raise UserError(f"{cls.name}: {name}={text}", todo=f"it must be {_range(known[name])}") from error
+
+
+def _checked(axiom: Axiom, one: Field[Any], value: Any) -> Any:
+    """A parameter's value, of its type, in its range, and for this variant; None only where it is the default."""
+    kind, least, most, variants = (one.metadata[key] for key in ("kind", "least", "most", "variants"))
+    if value is None and one.default is None:
+        return None
+    fits = isinstance(value, int | float if kind is float else int) and not isinstance(value, bool)
+    if not fits or not least <= value <= most:
+        raise UserError(f"{axiom.name}: {one.name} is {value!r}", todo=f"it must be {_range(one)}")
+    if variants and axiom.variant not in variants and value != one.default:
+        todo = f"it is for {' and '.join(variants)}"
+        raise UserError(f"{axiom.name}:{axiom.variant} has no parameter '{one.name}'", todo=todo)
+    return kind(value) + kind(0)  # -0.0 is 0.0
+
+
+def _range(one: Field[Any]) -> str:
+    kind = "a whole number" if one.metadata["kind"] is int else "a number"
+    return f"{kind} from {one.metadata['least']} to {one.metadata['most']}"
+
+
+def plain_variant(variant: str | None) -> str | None:
+    """The variant without its parameters: `cumulative` of `cumulative:most=5`."""
+    return variant.partition(":")[0] if variant else variant
 
 
 def appended(text: str, baseline: list[str], perturbed: list[str]) -> Slotted:

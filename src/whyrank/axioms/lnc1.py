@@ -7,11 +7,13 @@ then f(D1, q) >= f(D2, q).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from whyrank.axioms.axiom import Axiom, Draft, Material, Skip
+from whyrank.axioms.axiom import Axiom, Draft, Material, Skip, parameter
 from whyrank.text.alignment import Slotted
 
 
+@dataclass(frozen=True, repr=False)
 class LNC1(Axiom):
     """k sentences from a document of another query, without any word of this one, after the document."""
 
@@ -19,7 +21,8 @@ class LNC1(Axiom):
     variants = ("sentences",)
     prefers = "baseline"
     citation = "Fang, Tao & Zhai 2004, A Formal Study of Information Retrieval Heuristics"
-    most = 5
+    #: Sentences that are added at most.
+    most: int = parameter(5, 1, 100)
 
     @property
     def aligned(self) -> bool:

@@ -125,7 +125,7 @@ class PairMaker:
     def material(self, axiom: Axiom, row: Retrieved) -> Material:
         """What an axiom gets for one document; Skip where the choices rule the document out."""
         query, text = self.pool.queries[row.qid], self.pool.texts[row.docno]
-        generator = random.Random(f"{self.choices.seed}|{axiom}|{row.qid}|{row.docno}")
+        generator = random.Random(f"{self.choices.seed}|{axiom.name}:{axiom.variant}|{row.qid}|{row.docno}")
         terms = self.pool.terms(row.qid)
         term = self._term(row.qid, terms, text)
         text = self._shorten(query, text, 1.0, reserve=" ".join([term] * axiom.room))
@@ -175,7 +175,7 @@ class PairMaker:
             baseline=shown.text("baseline"),
             perturbed=shown.text("perturbed"),
             axiom=axiom.name,
-            variant=axiom.variant,
+            variant=axiom.full_variant,
             qid=material.qid,
             docid=material.docid,
             term=draft.term,

@@ -7,22 +7,26 @@ c(w1, D1) > c(w1, D2), then f(D1, q) > f(D2, q).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from whyrank.axioms.axiom import Axiom, Draft, Material, Skip
+from whyrank.axioms.axiom import Axiom, Draft, Material, Skip, parameter
 from whyrank.text.alignment import Slotted
 from whyrank.text.words import word_spans
 
 
+@dataclass(frozen=True, repr=False)
 class MTDC(Axiom):
     """All occurrences of two query words in the document are swapped; more of the rarer is preferred."""
 
     name = "M-TDC"
     variants = ("swap",)
     citation = "Shi, Wen, Yu, Song & Ma 2005, Gravitation-Based Model for Information Retrieval"
+    #: How far apart the IDF values of the two words are at least.
+    gap: float = parameter(1.0, 0, 100)
 
     def drafts(self, material: Material) -> Iterator[Draft]:
         m = material
-        pairs = [pair for pair in m.rarer_and_commoner() if self._differ(m, *pair)]
+        pairs = [pair for pair in m.rarer_and_commoner(self.gap) if self._differ(m, *pair)]
         if not pairs:
             raise Skip("no two query words of different IDF stand in the text unequally often")
         rare, common = m.random.choice(pairs)

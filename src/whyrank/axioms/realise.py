@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
+from whyrank.axioms.axiom import plain_variant
 from whyrank.axioms.fillers import MASK, plain_filler
 from whyrank.axioms.pair import SIDES, MinimalPair
 from whyrank.rankers.neural import NeuralRanker
@@ -92,7 +93,7 @@ def exchange_fillers(slotted: Slotted, old: str, new: str) -> Slotted:
 
 def check_slots(axiom: str | None, variant: str | None, whole: Slotted, cut: Slotted) -> None:
     """Raises when the cut took part of the change: only TFC1's replacements mean the same with fewer of them."""
-    if len(cut.baseline) < len(whole.baseline) and (axiom, variant) != ("TFC1", "replace"):
+    if len(cut.baseline) < len(whole.baseline) and (axiom, plain_variant(variant)) != ("TFC1", "replace"):
         raise CannotAlign("part of the change lies beyond the model's length")
 
 

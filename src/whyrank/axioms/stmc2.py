@@ -6,18 +6,24 @@ Let q = {w} and d another word. If |D1| = 1, c(w, D1) = 1 and |D2| = k, c(d, D2)
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from whyrank.axioms.axiom import Axiom, Draft, Material, Skip, appended
+from whyrank.axioms.axiom import Axiom, Draft, Material, Skip, appended, parameter
 
 
+@dataclass(frozen=True, repr=False)
 class STMC2(Axiom):
     """k times the synonym against the term once, filled up with fillers, after the document."""
 
     name = "STMC2"
     variants = ("append",)
     citation = "Fang & Zhai 2006, Semantic Term Matching in Axiomatic Approaches to Information Retrieval"
-    times = 3
-    room = 3
+    #: Occurrences of the synonym.
+    times: int = parameter(3, 1, 100)
+
+    @property
+    def room(self) -> int:
+        return self.times
 
     def drafts(self, material: Material) -> Iterator[Draft]:
         m = material

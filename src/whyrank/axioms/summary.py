@@ -95,7 +95,7 @@ def _summary(ranker: str, axiom: str, rows: list[Row], p: float, adjusted: float
     means = columns.mean(axis=0)
     curve = _curve(rows, seed) if axiom.startswith("TFC2") else ()
     ks = [point.k for point in curve]
-    flattens = _flattens(rows, seed) if axiom == "TFC2:marginal" else (None, None)
+    flattens = _flattens(rows, seed) if axiom.startswith("TFC2:marginal") else (None, None)
     return AxiomSummary(
         ranker=ranker,
         axiom=axiom,

@@ -6,13 +6,15 @@ Let q = {w} and |D1| = |D2|. If c(w, D1) > c(w, D2), then f(D1, q) > f(D2, q).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from whyrank.axioms.axiom import Axiom, Draft, Material, Skip, appended
+from whyrank.axioms.axiom import Axiom, Draft, Material, Skip, appended, parameter
 from whyrank.text.alignment import Slotted
 from whyrank.text.sentences import sentence_spans, sentences
 from whyrank.text.words import word_spans, words
 
 
+@dataclass(frozen=True, repr=False)
 class TFC1(Axiom):
     """Variants: the term is injected at the end (append), the start (prepend) or a boundary inside (middle), a
     filler on the other side; every occurrence in the text is replaced by a filler (replace); sentences with the
@@ -23,8 +25,8 @@ class TFC1(Axiom):
     variants = ("append", "prepend", "middle", "replace", "expansion", "natural")
     citation = "Fang, Tao & Zhai 2004, A Formal Study of Information Retrieval Heuristics"
     #: Sentences that an expansion adds; and how far the lengths of natural pairs may differ.
-    sentences = 2
-    tolerance = 0.1
+    sentences: int = parameter(2, 1, 100, variants=("expansion",))
+    tolerance: float = parameter(0.1, 0, 1, variants=("natural",))
 
     @property
     def aligned(self) -> bool:

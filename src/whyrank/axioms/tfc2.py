@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from whyrank.axioms.axiom import Axiom, Draft, Material, Skip, appended
+from whyrank.axioms.axiom import Axiom, Draft, Material, Skip, appended, parameter
+from whyrank.errors import UserError
 from whyrank.text.alignment import Slotted
 from whyrank.text.sentences import sentence_spans
 
@@ -23,6 +25,7 @@ VERB = (
 )
 
 
+@dataclass(frozen=True, repr=False)
 class TFC2(Axiom):
     """Variants: k against 0 occurrences (cumulative), k + 1 against k (marginal), both in as many slots for all k,
     filled up with fillers; sentences whose subject goes from pronoun to term, k of them (restore)."""
@@ -30,13 +33,18 @@ class TFC2(Axiom):
     name = "TFC2"
     variants = ("cumulative", "marginal", "restore")
     citation = "Fang, Tao & Zhai 2004, A Formal Study of Information Retrieval Heuristics"
+    #: The largest k; and how many places there are (50 in the papers; just enough unless given).
+    most: int = parameter(10, 1, 500, variants=("cumulative", "marginal"))
+    slots: int | None = parameter(None, 2, 501, kind=int, variants=("cumulative", "marginal"))
 
-    def __init__(self, variant: str | None = None, most: int = 10, slots: int | None = None) -> None:
-        """`most` is the largest k; `slots` how many places there are (50 in the papers, here just enough)."""
-        super().__init__(variant)
-        self.most = most
-        self.slots = slots or most + 1
-        self.room = self.slots  # type: ignore[misc]
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.room <= self.most:
+            raise UserError(f"TFC2: {self.slots} slots are too few", todo=f"give more than most={self.most}")
+
+    @property
+    def room(self) -> int:
+        return self.most + 1 if self.slots is None else self.slots
 
     def drafts(self, material: Material) -> Iterator[Draft]:
         if self.variant == "restore":
@@ -45,7 +53,7 @@ class TFC2(Axiom):
         for k in range(1, self.most + 1):
             baseline = 0 if self.variant == "cumulative" else k
             perturbed = k if self.variant == "cumulative" else k + 1
-            contents = [[material.term] * n + [material.filler] * (self.slots - n) for n in (baseline, perturbed)]
+            contents = [[material.term] * n + [material.filler] * (self.room - n) for n in (baseline, perturbed)]
             yield Draft(appended(material.text, *contents), material.term, "end", k)
 
     def _restored(self, m: Material) -> Iterator[Draft]:

@@ -7,10 +7,12 @@ c(w1, D1) > 0 and c(w2, D1) > 0, then f(D1, q) > f(D2, q).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from whyrank.axioms.axiom import Axiom, Draft, Material, Skip, appended
+from whyrank.axioms.axiom import Axiom, Draft, Material, Skip, appended, parameter
 
 
+@dataclass(frozen=True, repr=False)
 class TFC3(Axiom):
     """Two query words of like IDF, both absent from the document: `w1 w1` against `w1 w2` after it."""
 
@@ -18,9 +20,11 @@ class TFC3(Axiom):
     variants = ("append",)
     citation = "Fang, Tao & Zhai 2004, A Formal Study of Information Retrieval Heuristics"
     #: How far apart two IDF values may be to count as equal; no two words of a query have quite the same.
-    tolerance = 0.5
+    tolerance: float = parameter(0.5, 0, 100)
 
-    room = 2
+    @property
+    def room(self) -> int:
+        return 2
 
     def drafts(self, material: Material) -> Iterator[Draft]:
         m = material

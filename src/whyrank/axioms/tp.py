@@ -7,18 +7,24 @@ then f(D1, q) > f(D2, q).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from whyrank.axioms.axiom import Axiom, Draft, Material, Skip, appended
+from whyrank.axioms.axiom import Axiom, Draft, Material, Skip, appended, parameter
 
 
+@dataclass(frozen=True, repr=False)
 class TP(Axiom):
     """Two query words in the order of the query, with fillers between them or after them, after the document."""
 
     name = "TP"
     variants = ("append",)
     citation = "Tao & Zhai 2007, An Exploration of Proximity Measures in Information Retrieval"
-    distance = 8
-    room = 10
+    #: Fillers between the two words.
+    distance: int = parameter(8, 1, 200)
+
+    @property
+    def room(self) -> int:
+        return self.distance + 2
 
     def drafts(self, material: Material) -> Iterator[Draft]:
         m = material

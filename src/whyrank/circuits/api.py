@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from whyrank.axioms.axiom import plain_variant
 from whyrank.axioms.pair import MinimalPair
 from whyrank.circuits.attention_tests import AttentionTests, texts_of
 from whyrank.circuits.circuit import Circuit, heads_of
@@ -155,8 +156,10 @@ class _Evidence:
         """The tests that need TFC2 and LNC1 pairs, where there are any."""
         told: dict[str, Any] = {}
         counting, lengths = self.of_axiom(COUNTING, self.sizes.counting), self.of_axiom(LENGTH, self.sizes.length)
-        variants = [name for name in COUNTED if any(pair.variant == name for pair in counting)]
-        counting = [pair for pair in counting if variants and pair.variant == variants[0] and pair.term]
+        variants = [name for name in COUNTED if any(plain_variant(pair.variant) == name for pair in counting)]
+        counting = [
+            pair for pair in counting if variants and plain_variant(pair.variant) == variants[0] and pair.term
+        ]
         if counting:
             told["counted"] = variants[0]
             read = self.stages.get("saturation", lambda: saturation(self.ranker, matching, counting, self.watch))

@@ -118,10 +118,20 @@ def show(result: Audit) -> None:
             sizes.append(summary.n if summary else 0)
         pairs = str(max(sizes)) if min(sizes) == max(sizes) else f"{min(sizes)}-{max(sizes)}"
         table.add_row(axiom, pairs, *cells)
-    falling = {summary.ranker: summary.flattens for summary in result.summaries if summary.flattens is not None}
-    if falling:
-        table.add_row("TFC2 itself: gains fall", "", *(f"{falling[ranker]:.0%}" for ranker in rankers))
+    for axiom, falling in _falling(result).items():
+        more = axiom.removeprefix("TFC2:marginal").replace(":", " ")
+        cells = [f"{falling[ranker]:.0%}" if ranker in falling else "–" for ranker in rankers]
+        table.add_row(f"TFC2 itself: gains fall{more}", "", *cells)
     console().print(table)
+
+
+def _falling(result: Audit) -> dict[str, dict[str, float]]:
+    """By axiom and ranker, the share of steps in which the marginal gain falls."""
+    found: dict[str, dict[str, float]] = {}
+    for summary in result.summaries:
+        if summary.flattens is not None:
+            found.setdefault(summary.axiom, {})[summary.ranker] = summary.flattens
+    return found
 
 
 def _fingerprint(pairs: list[Any] | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -39,8 +40,9 @@ def _figures(audit: Audit) -> Figures:
     )
     caption += "that is what TFC1 asks of every step; TFC2 itself, that gains fall, has its own table below."
     found: Figures = {"outcomes": (outcome_bars(audit.summaries), caption, (columns, rows))}
-    for variant in ("cumulative", "marginal", "restore"):
-        mine = [s for s in audit.summaries if s.axiom == f"TFC2:{variant}" and len(s.curve) > 2]
+    for axiom in _curved(audit):
+        mine = [s for s in audit.summaries if s.axiom == axiom and len(s.curve) > 2]
+        variant, name = axiom.removeprefix("TFC2:"), re.sub(r"[^a-z0-9]+", "-", axiom.lower())[:80]
         if mine:
             points: list[list[Cell]] = [
                 [s.ranker, p.k, p.n, p.difference, *p.interval, p.not_rising, p.violates]
@@ -50,10 +52,17 @@ def _figures(audit: Audit) -> Figures:
             names = ["ranker", "k", "n", "difference", "low", "high", "not rising", "falls beyond delta"]
             data: Data = (names, points)
             told = f"TFC2, {variant}: mean difference over k, as a share of the largest; dotted, the best fit."
-            found[f"tfc2-{variant}"] = (curves(mine, "difference"), told, data)
+            found[name] = (curves(mine, "difference"), told, data)
             told = f"TFC2, {variant}: the share of pairs whose score does not rise, over k; dotted, the best fit."
-            found[f"tfc2-{variant}-violations"] = (curves(mine, "not_rising"), told, data)
+            found[f"{name}-violations"] = (curves(mine, "not_rising"), told, data)
     return found
+
+
+def _curved(audit: Audit) -> list[str]:
+    """The axioms that have a curve over k: TFC2 in its variants, whatever their parameters."""
+    known = [f"TFC2:{variant}" for variant in ("cumulative", "marginal", "restore")]
+    found = dict.fromkeys(s.axiom for s in audit.summaries if ":".join(s.axiom.split(":")[:2]) in known)
+    return sorted(found, key=lambda axiom: (known.index(":".join(axiom.split(":")[:2])), axiom))
 
 
 def _report(audit: Audit, figures: Figures) -> Report:
@@ -122,13 +131,13 @@ def _fits(report: Report, audit: Audit) -> None:
         ["axiom", "ranker", "of", "curve", "a", "b", "R2", "AICc"], rows, "y = a f(k) + b; the best fit first."
     )
     falling: list[list[Cell]] = [
-        [s.ranker, f"{s.flattens:.1%} {_interval(s.flattens_interval)}"]
+        [s.axiom, s.ranker, f"{s.flattens:.1%} {_interval(s.flattens_interval)}"]
         for s in audit.summaries
         if s.flattens is not None and s.flattens_interval
     ]
     if falling:
         told = "TFC2 itself: the share of steps from k to k + 1 in which the marginal gain falls."
-        report.table(["ranker", "falls"], falling, told)
+        report.table(["axiom", "ranker", "falls"], falling, told)
 
 
 def _why(report: Report, audit: Audit) -> None:
