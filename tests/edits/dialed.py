@@ -76,6 +76,8 @@ def write_collection(folder, collection=COLLECTION):
     (folder / "corpus.jsonl").write_text("\n".join(lines) + "\n")
     lines = [json.dumps({"_id": qid, "text": text}) for qid, text in collection.queries.items()]
     (folder / "queries.jsonl").write_text("\n".join(lines) + "\n")
+    if not collection.qrels:
+        return folder
     (folder / "qrels").mkdir()
     rows = [
         f"{qid}\t{docno}\t{grade}" for qid, grades in collection.qrels.items() for docno, grade in grades.items()

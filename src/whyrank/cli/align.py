@@ -41,7 +41,7 @@ def align(
         raise UserError(f"unknown IDF formula '{formula}'", todo=f"choose {' or '.join(FORMULAS)}")
     if save:
         check_target(save)
-    opened, model, dial = open_dial(ranker, collection, idf)
+    opened, model, dial = open_dial(ranker, collection, idf, fall_back=False)
     assert opened is not None
     change = alignment(dial, formula)
     told = describe_alignment(dial, change, formula)

@@ -10,7 +10,7 @@ import typer
 from whyrank import __version__
 from whyrank.cli import options
 from whyrank.cli.console import command, say, suggest
-from whyrank.cli.edit_tables import show_experiment, show_turns
+from whyrank.cli.edit_tables import show_experiment, show_turns, warn
 from whyrank.cli.editing import (
     Depth,
     FirstStage,
@@ -67,11 +67,14 @@ def edit(
     opened, model, dial = open_dial(ranker, collection, idf)
     change = dial.change(edits)
     told = describe_edits(dial, edits, texts_of(opened))
-    show_turns(told)
+    warn(told)
     if preview:
         assert opened is not None
         settings = {"edits": edits.to_json(), "idf": fingerprint_of_idf(idf)}
-        run_preview(dial, change, opened, out, run, k, n, seed, {**told, "alignment": None}, settings)
+        run_preview(dial, change, opened, out, run, k, n, seed, {**told, "alignment": None}, settings, edits)
+    else:
+        show_turns(told)
+        say("not tried whether documents that hold these words move as meant: --preview --collection C tells")
     if save:
         done = {"ranker": model.name, "fingerprint": model.fingerprint(), "dial": dial.to_json()}
         with applied(model, change):

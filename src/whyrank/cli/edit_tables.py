@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from whyrank.cli.console import console, say
@@ -12,8 +12,14 @@ from whyrank.reports.numbers import with_ends
 QUERIES, DOCUMENTS, WARNINGS = 5, 4, 12
 
 
+def show_holders(told: Sequence[Mapping[str, Any]]) -> None:
+    """Whether documents that hold an edited word moved as was meant: the first lines of a result."""
+    for one in told:
+        print(one["sentence"], flush=True)  # not through rich, which would break the line
+
+
 def show_turns(told: Mapping[str, Any]) -> None:
-    """What is turned, and, as lines about the work, who else that moves."""
+    """What is turned."""
     from rich.table import Table
 
     table = Table(title="pieces that are turned (less of U0 is rarer)", title_justify="left")
@@ -22,7 +28,6 @@ def show_turns(told: Mapping[str, Any]) -> None:
     for turn in told["turns"]:
         table.add_row(", ".join(turn["terms"]), turn["piece"], f"{turn['before']:+.5f}", f"{turn['after']:+.5f}")
     console().print(table)
-    warn(told)
 
 
 def warn(told: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from whyrank.cli.console import progress_bar, say
-from whyrank.cli.edit_tables import show_cost, show_moves
+from whyrank.cli.edit_tables import show_cost, show_holders, show_moves, show_turns
 from whyrank.errors import UserError
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from whyrank.edits.cost import Cost
     from whyrank.edits.dial import Dial
     from whyrank.edits.rows import RowChange
+    from whyrank.edits.term_edit import Edits
     from whyrank.rankers.neural import NeuralRanker
     from whyrank.rankers.ranker import Progress, Watch
     from whyrank.reports.manifest import RunFolder
@@ -34,8 +35,13 @@ Rule = Annotated[
 ]
 
 
-def open_dial(ranker: str, collection: str | None, idf: str) -> tuple[Collection | None, NeuralRanker, Dial]:
-    """The collection, the ranker and its dial, by what the options say; tells how sure the dial's sign is."""
+def open_dial(
+    ranker: str, collection: str | None, idf: str, *, fall_back: bool = True
+) -> tuple[Collection | None, NeuralRanker, Dial]:
+    """The collection, the ranker and its dial, by what the options say; tells how sure the dial's sign is.
+
+    `fall_back`: by the IDF of the built-in collection where the words of this one do not tell the sign.
+    """
     from whyrank.collections.catalogue import open_collection
     from whyrank.edits.dial import Dial
     from whyrank.edits.saving import EDITS_FILE
@@ -46,7 +52,9 @@ def open_dial(ranker: str, collection: str | None, idf: str) -> tuple[Collection
     say(f"{model.name}: {model.source}")
     if (model.checkpoint.folder / EDITS_FILE).exists():
         say("this checkpoint was edited before; U0 is of its embeddings as they are now")
-    dial = Dial.of(model, idf, opened)
+    dial = Dial.of(model, idf, opened, fall_back=fall_back)
+    if dial.fallback:
+        say(f"{dial.fallback}: the IDF of the built-in collection {dial.idf.source} is used")
     low, high = dial.correlation.interval
     say(
         f"U0 against the IDF of {dial.idf.source}: r={dial.correlation.r:.3f} [{low:.3f}, {high:.3f}], "
@@ -64,7 +72,7 @@ def texts_of(collection: Collection | None) -> Iterator[str]:
 
 def run_preview(
     dial: Dial, change: RowChange, collection: Collection, out: Path | None, run: Path | None, k: int,
-    n: int | None, seed: int, told: dict[str, Any], settings: dict[str, Any],
+    n: int | None, seed: int, told: dict[str, Any], settings: dict[str, Any], edits: Edits | None = None,
 ) -> None:  # fmt: skip
     """Ranks the collection without and with the change; shows it, and writes the run folder if there is one."""
     from whyrank.edits.preview import preview
@@ -75,11 +83,14 @@ def run_preview(
     shards, step = shards_of(folder), step_of(folder)
     with given_up_when_refused(folder):
         unedited = Unedited.ranked(dial.ranker, collection, stage, k=k, shards=shards, step=step)
-        found, cost = preview(unedited, change, seed=seed, shards=shards, step=step)
+        found, cost = preview(unedited, change, edits, seed=seed, shards=shards, step=step)
     result = {
         "what": "preview", "ranker": dial.ranker.name, "source": str(dial.ranker.source),
         "collection": collection.name, "k": k, "dial": dial.to_json(), **told, **found,
     }  # fmt: skip
+    show_holders(result["holders"])
+    if result["turns"]:
+        show_turns(result)
     show_moves(result)
     show_cost(result["cost"])
     if folder is not None and shards is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,7 @@ import typer
 from whyrank import __version__
 from whyrank.cli import options
 from whyrank.cli.console import command, say, suggest
-from whyrank.cli.edit_tables import show_suppression, warn
+from whyrank.cli.edit_tables import show_holders, show_suppression, warn
 from whyrank.cli.editing import (
     Depth,
     FirstStage,
@@ -56,6 +55,7 @@ def suppress(
     from whyrank.edits.term_edit import check_rule
     from whyrank.errors import UserError
     from whyrank.reports.suppress import RESULT, knee_in_words
+    from whyrank.store.json_file import read_json
     from whyrank.store.packages import sha256
 
     chosen = parse_scales(scales)
@@ -76,9 +76,10 @@ def suppress(
     assert folder is not None
     if folder.manifest():
         say(f"{out} has the result of this already")
-        result = json.loads((out / RESULT).read_text(encoding="utf-8"))
+        result = read_json(out / RESULT, dict[str, Any], todo="give another -o, or delete this folder")
     else:
         result = _suppress(dial, listed, opened, stage, folder, k, how)
+    show_holders([result["holders"]])
     show_suppression(result)
     warn(result)
     say(knee_in_words(result))

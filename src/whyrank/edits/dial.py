@@ -11,7 +11,7 @@ the IDF there is no dial.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -52,21 +52,48 @@ class Turn:
         return {**vars(self), "terms": list(self.terms)}
 
 
+class UnclearSign(UserError):
+    """U_0 does not clearly go with an IDF, so nobody knows which way is up."""
+
+
 @dataclass(frozen=True, eq=False)
 class Dial:
-    """A ranker's singular vectors, their signs fixed by an IDF, and how U_0 goes with it over whole words."""
+    """A ranker's singular vectors, their signs fixed by an IDF, and how U_0 goes with it over whole words.
+
+    `fallback` says why the IDF is the built-in collection's, where that is not what was asked for.
+    """
 
     ranker: NeuralRanker
     spectrum: Spectrum
     idf: TokenIdf
     correlation: Pearson
+    fallback: str | None = None
 
     @classmethod
-    def of(cls, ranker: NeuralRanker, idf: str = "collection", collection: Collection | None = None) -> Dial:
-        """By the IDF that is named; without any collection that of the built-in one, enough for a sign."""
-        if idf == "collection" and collection is None:
-            collection = open_demo()
-        return cls.by(ranker, token_idf(ranker.pieces.tokenizer, idf, collection))
+    def of(
+        cls,
+        ranker: NeuralRanker,
+        idf: str = "collection",
+        collection: Collection | None = None,
+        *,
+        fall_back: bool = False,
+    ) -> Dial:
+        """By the IDF that is named. Without any collection, and with `fall_back` also where the collection is too
+        small to tell the sign, by that of the built-in one."""
+        tokenizer = ranker.pieces.tokenizer
+        why, unclear = "no collection to count words in", None
+        if collection is not None or idf != "collection":
+            try:
+                return cls.by(ranker, token_idf(tokenizer, idf, collection))
+            except UnclearSign as error:
+                if not fall_back or collection is None or idf != "collection":
+                    raise
+                why, unclear = f"the words of {collection.name} do not tell the sign of U0", error
+        try:
+            built_in = cls.by(ranker, token_idf(tokenizer, "collection", open_demo()))
+        except UnclearSign as error:
+            raise unclear or error from error
+        return replace(built_in, fallback=why)
 
     @classmethod
     def by(cls, ranker: NeuralRanker, idf: TokenIdf) -> Dial:
@@ -75,7 +102,7 @@ class Dial:
         correlation = idf_correlation(spectrum, idf)
         if not correlation.interval.high < CLEAR:
             low, high = correlation.interval
-            raise UserError(
+            raise UnclearSign(
                 f"the first singular vector of {ranker.name} does not clearly go with the IDF of {idf.source} "
                 f"(r={correlation.r:.3f} [{low:.3f}, {high:.3f}], {correlation.n} words), so its sign is unknown",
                 todo="give a larger --collection, or --idf wordfreq or a file",
@@ -117,7 +144,7 @@ class Dial:
         """Where the sign comes from."""
         low, high = self.correlation.interval
         return {
-            "idf": self.idf.source, "s0": float(self.spectrum.values[0]),
+            "idf": self.idf.source, "fallback": self.fallback, "s0": float(self.spectrum.values[0]),
             "r": self.correlation.r, "low": low, "high": high, "words": self.correlation.n,
         }  # fmt: skip
 

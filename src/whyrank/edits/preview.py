@@ -8,6 +8,7 @@ from typing import Any
 
 from whyrank.edits.cost import Cost
 from whyrank.edits.dial import Dial
+from whyrank.edits.holders import moves_of_edits
 from whyrank.edits.rows import RowChange
 from whyrank.edits.term_edit import Edits
 from whyrank.edits.term_pieces import other_spellings, shared_pieces
@@ -29,12 +30,20 @@ def describe_edits(dial: Dial, edits: Edits, texts: Iterable[str]) -> dict[str, 
 
 
 def preview(
-    unedited: Unedited, change: RowChange, *, seed: int = 0, shards: Path | None = None, step: Watch | None = None
+    unedited: Unedited,
+    change: RowChange,
+    edits: Edits | None = None,
+    *,
+    seed: int = 0,
+    shards: Path | None = None,
+    step: Watch | None = None,
 ) -> tuple[dict[str, Any], Cost]:
-    """What moves in the ranking, and what that costs, ready for JSON; and the two rankings."""
+    """Whether the documents that hold the edited words moved as the `edits` mean, what else moves in the ranking,
+    and what that costs, ready for JSON; and the two rankings."""
     scores, rescored = unedited.rescored(change, shards=shards, step=step)
     cost = Cost.of(unedited, scores)
     told = {
+        "holders": [one.to_json() for one in moves_of_edits(unedited, scores, edits or Edits(), seed)],
         "pairs": len(unedited.pairs),
         "rescored": rescored,
         "seed": seed,

@@ -21,6 +21,7 @@ from whyrank.edits.controls import controls
 from whyrank.edits.cost import Cost
 from whyrank.edits.dial import Dial
 from whyrank.edits.estimate import Estimate
+from whyrank.edits.holders import moves_of_holders
 from whyrank.edits.injection import Injected, by_word, inject, rising
 from whyrank.edits.knee import knee
 from whyrank.edits.rows import RowChange, applied, reads_any
@@ -55,12 +56,13 @@ def suppress(
         unsafe = score_in_shards(dial.ranker, pairs, Stages(shards).shards("injected"), advance).values
     kept = rising(injected, unsafe - safe, threshold)
     trial = _Trial(dial, [injected[i] for i in kept], safe[kept], unsafe[kept], shards, step)
-    told, successes = [], []
+    told, successes, rankings = [], [], []
     for scale in scales:
         change = dial.change(listed.edits(scale, rule))
         below, gap = trial.at(change, f"scale {scale:g}")
         scores, _ = unedited.rescored(change, name=f"at scale {scale:g}", shards=shards, step=step)
         successes.append(below)
+        rankings.append(scores)
         told.append(
             {
                 "scale": scale,
@@ -71,8 +73,13 @@ def suppress(
         )
     bend = knee(scales, [float(below.mean()) for below in successes])
     chosen = bend.scale if bend else scales[-1]
-    shown = successes[list(scales).index(chosen)]
+    at = list(scales).index(chosen)
+    shown = successes[at]
+    holders = moves_of_holders(
+        unedited, rankings[at], lambda text: not listed.holds_none(text), "a listed word", "down", seed
+    )
     return {
+        "holders": {"scale": chosen, **holders.to_json()},
         "words": len(listed.words), "skipped": listed.skipped, "n": n, "threshold": threshold, "rule": rule,
         "seed": seed, "drawn": len(injected), "kept": len(kept), "rise": trial.estimate(trial.rise, seed),
         "scales": told, "knee": bend.to_json() if bend else None, "by_word": by_word(injected, kept, shown),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,10 @@ COST_TOLD = (
     "of the edited ranking with gains from the unedited one, 10 for its first document to 1 for its tenth; it is "
     "1 if the first ten stay as they are. In brackets 95% intervals by bootstrap over queries; the difference is "
     "paired."
+)
+HOLDERS_TOLD = (
+    "the edit. Change: how much the mean score of the documents that hold the word changes, less that of the "
+    "others. Holding is decided by the whole word in the document's text."
 )
 
 
@@ -38,6 +42,9 @@ def write_preview(told: dict[str, Any], folder: Path, manifest: dict[str, Any]) 
         f"{what}. {told['pairs']} pairs of {told['cost']['queries']} queries; {told['rescored']} of them read a "
         "changed token and were scored again, all others cannot change.",
     )
+    if told["holders"]:
+        report.heading("Did it do what was meant?")
+        holders_table(report, told["holders"])
     report.heading("What it costs")
     cost_table(report, [("", told["cost"])])
     report.heading("What moves")
@@ -51,6 +58,21 @@ def write_preview(told: dict[str, Any], folder: Path, manifest: dict[str, Any]) 
     report.heading("Where the sign comes from")
     report.paragraph(dial_in_words(told["dial"]))
     return [*paths, report.write(folder / "report.html", manifest)]
+
+
+def holders_table(report: Report, told: Sequence[Mapping[str, Any]]) -> None:
+    """For each edited word the sentence, and query by query what it is made from."""
+    for one in told:
+        report.paragraph(one["sentence"][:1].upper() + one["sentence"][1:] + ".")
+        if one["by_query"]:
+            rows: list[list[Cell]] = [
+                [row["query"], row["holders"], row["others"], f"{row['change']:+.4f}"] for row in one["by_query"]
+            ]
+            shown = (
+                f"The {len(rows)} of {one['queries']} queries with documents of both kinds that go most against "
+            )
+            columns = ["query", f"documents that hold {one['what']}", "others", "change"]
+            report.table(columns, rows, shown + HOLDERS_TOLD)
 
 
 def preview_figures(told: Mapping[str, Any]) -> Figures:
@@ -73,9 +95,10 @@ def preview_figures(told: Mapping[str, Any]) -> Figures:
 
 def dial_in_words(dial: Mapping[str, Any]) -> str:
     """How sure the sign of U_0 is."""
+    why = f" ({dial['fallback']}, so this is the built-in one)" if dial["fallback"] else ""
     return (
         f"U0 is the first left singular vector of the embedding matrix (singular value {dial['s0']:.4g}), turned "
-        f"so that it goes against the IDF of {dial['idf']}: r = {dial['r']:.3f} "
+        f"so that it goes against the IDF of {dial['idf']}{why}: r = {dial['r']:.3f} "
         f"[{dial['low']:.3f}, {dial['high']:.3f}] over {dial['words']} whole words."
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.reports.edit_figures import suppression
-from whyrank.reports.edits import cost_table, dial_in_words, estimate_text, write_result
+from whyrank.reports.edits import cost_table, dial_in_words, estimate_text, holders_table, write_result
 from whyrank.reports.html import Cell, Figures, Report
 
 RESULT = "suppress.json"
@@ -26,6 +26,10 @@ def write_suppress(told: dict[str, Any], folder: Path, manifest: dict[str, Any])
     report.figure(*figures["curve"])
     report.paragraph(knee_in_words(told))
     report.paragraph(control_in_words(told))
+    report.heading("The collection's own documents")
+    report.paragraph(f"At scale {told['holders']['scale']:g}, on the ranking of {told['collection']} itself:")
+    holders_table(report, [told["holders"]])
+    report.heading("Scale by scale")
     rows: list[list[Cell]] = [
         [f"{row['scale']:g}", estimate_text(row["success"], ".3f"), estimate_text(row["gap"], "+.4f")]
         for row in told["scales"]
