@@ -81,8 +81,8 @@ def test_a_file_gives_the_words_that_are_tokens(tokenizer, tmp_path):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("cat\t2\ndog\tmuch\n", ":2: not a word, a tab and a number"),
-        ("cat\tinf\n", ":1: an IDF of inf"),
+        ("cat\t2\ndog\tmuch\n", ":2: the IDF 'much' is not a finite number"),
+        ("cat\tinf\n", ":1: the IDF 'inf' is not a finite number"),
         ("zebra\t1\n", "no word of this file is a token"),
     ],
 )

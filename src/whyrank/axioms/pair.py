@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
+from whyrank.collections.gather import identifier
 from whyrank.errors import UserError
 from whyrank.store.atomic import whole_file
 from whyrank.store.lines import Line, read_json_lines
@@ -153,8 +154,8 @@ IDENTIFIERS = ("id", "qid", "docid")
 
 
 def _typed(line: Line, key: str, value: Any) -> Any:
-    if key in IDENTIFIERS and isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
+    if key in IDENTIFIERS:
+        return identifier(line, value, "pair")
     if not isinstance(value, TYPES[key]) or (TYPES[key] is int and isinstance(value, bool)):
         raise line.wrong(f"{key} is {value!r}", f"it must be {TYPES[key].__name__}")
     return value

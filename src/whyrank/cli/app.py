@@ -21,6 +21,7 @@ from whyrank.cli.get import get
 from whyrank.cli.idf import idf
 from whyrank.cli.pairs import pairs
 from whyrank.cli.patch import patch
+from whyrank.cli.pipes import survive_closed_pipes
 from whyrank.cli.rank import rank
 from whyrank.cli.semantic_bm import semantic_bm
 from whyrank.cli.stop import MESSAGE, STOPPED, stop_cleanly
@@ -28,6 +29,7 @@ from whyrank.cli.study import app as study
 from whyrank.cli.suppress import suppress
 from whyrank.cli.train import train
 from whyrank.errors import UserError
+from whyrank.store.lines import DEFAULT_MAX_LINE, MAX_LINE
 
 app = typer.Typer(
     help="A causal workbench for neural rankers: does it behave, why this score, can I change it?",
@@ -68,13 +70,20 @@ def options(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop.")
     ] = False,
+    max_line: Annotated[
+        int,
+        typer.Option(
+            envvar=MAX_LINE, min=1, max=2**20 - 1, help="The most megabytes that a line of an input may have."
+        ),
+    ] = DEFAULT_MAX_LINE,
 ) -> None:
-    pass
+    os.environ[MAX_LINE] = str(max_line)
 
 
 def main() -> None:
     """Exit 0: done; 2: the user's mistake, in one line; 1: our bug; 130: stopped from the keyboard."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    survive_closed_pipes()
     show_log()
     stop_cleanly()
     try:
@@ -91,9 +100,6 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         complain(MESSAGE)
         sys.exit(STOPPED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except Exception:
         complain("this is a bug of whyrank, not your mistake; please report it with what follows")
         raise

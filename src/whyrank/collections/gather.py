@@ -6,6 +6,7 @@ Readers yield `(line, row)` pairs one by one and hold nothing; whoever needs a t
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +16,14 @@ from whyrank.errors import UserError
 from whyrank.store.lines import Line
 
 T = TypeVar("T")
+
+#: What no identifier holds: control characters (NUL, tabs, line breaks), Unicode's line breaks, and the mark at
+#: the beginning of a file (U+FEFF), which stays inside where files were joined.
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+WHOLE = re.compile(r"[+-]?[0-9]+")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+#: Grades and ranks are below it, as in trec_eval's 32 bits.
+LARGEST = 2**31
 
 
 def some(path: Path | str, items: Iterable[T], what: str = "line") -> Iterator[T]:
@@ -47,25 +56,29 @@ def identifier(line: Line, value: Any, of: str) -> str:
     """An identifier as text; JSON may write it as a whole number."""
     if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
         raise line.wrong(f"{value!r} is no identifier of a {of}", "it must be text or a whole number")
-    return str(value).strip()
+    name = str(value).strip()
+    if found := CONTROL.search(name):
+        raise line.wrong(f"the identifier {name[:80]!r} of a {of} holds {named(found)}", "take it out")
+    return name
+
+
+def named(found: re.Match[str]) -> str:
+    """`the character U+FEFF`."""
+    return f"the character U+{ord(found.group()):04X}"
 
 
 def whole_number(line: Line, text: str, column: str) -> int:
-    """A column that must be a whole number."""
-    try:
-        return int(text)
-    except ValueError:
-        raise line.wrong(f"the {column} {text!r} is not a whole number") from None
+    """A column that must be a whole number, in plain digits: Python would read 1_000 and １, too."""
+    if not WHOLE.fullmatch(text) or len(text) > len(str(LARGEST)) + 1 or abs(int(text)) >= LARGEST:
+        raise line.wrong(f"the {column} {text[:80]!r} is not a whole number", f"plain digits, below {LARGEST}")
+    return int(text)
 
 
 def finite_number(line: Line, text: str, column: str) -> float:
-    """A column that must be a number; NaN and infinity cannot be ranked."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    """A column that must be a number in plain digits; NaN and infinity cannot be ranked."""
+    value = float(text) if NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(value):
-        raise line.wrong(f"the {column} {text!r} is not a finite number")
+        raise line.wrong(f"the {column} {text[:80]!r} is not a finite number", "plain digits: 12, -3.5 or 1e-05")
     return value
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from tokenizers import Encoding, Tokenizer
 
+from whyrank.collections.gather import finite_number
 from whyrank.errors import UserError
 from whyrank.store.lines import read_lines
 from whyrank.text.vocabulary import whole_words
@@ -72,15 +73,10 @@ class TokenIdf:
             known.setdefault(spelling, []).append(number)
         values: dict[int, float] = {}
         for line in read_lines(path):
-            word, _, told = line.text.partition("\t")
-            try:
-                value = float(told)
-            except ValueError:
-                raise line.wrong(
-                    "not a word, a tab and a number", "write one word a line: ranker<TAB>7.2"
-                ) from None
-            if not math.isfinite(value):
-                raise line.wrong(f"an IDF of {told}", "give a finite number")
+            word, tab, told = line.text.partition("\t")
+            if not tab:
+                raise line.wrong("not a word, a tab and a number", "write one word a line: ranker<TAB>7.2")
+            value = finite_number(line, told.strip(), "IDF")
             values |= dict.fromkeys(known.get(word.lower(), ()), value)
         if not values:
             raise UserError(

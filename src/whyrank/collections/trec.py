@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from whyrank.collections.gather import finite_number, some, whole_number
+from whyrank.collections.gather import CONTROL, finite_number, named, some, whole_number
 from whyrank.collections.records import Judgement, Qrels, Retrieved, Run
 from whyrank.errors import UserError
 from whyrank.store.atomic import whole_file
@@ -14,6 +15,8 @@ from whyrank.store.lines import Line, read_lines
 
 QRELS_COLUMNS = "qid 0 docno grade"
 RUN_COLUMNS = "qid Q0 docno rank score tag"
+#: What stands neither in a column nor between two: `CONTROL` without the tab.
+NOT_HERE = re.compile(CONTROL.pattern.replace(r"\x00-\x1f", r"\x00-\x08\x0a-\x1f"))
 
 
 def qrels(path: Path | str) -> Iterator[tuple[Line, Judgement]]:
@@ -44,6 +47,8 @@ def write_qrels(path: Path | str, qrels: Qrels) -> None:
 
 
 def _columns(line: Line, expected: str) -> list[str]:
+    if found := NOT_HERE.search(line.text):
+        raise line.wrong(f"{named(found)} in this line", f"write {expected!r}")
     columns = line.text.split()
     if len(columns) != len(expected.split()):
         what = f"{len(expected.split())} columns are expected, {len(columns)} found"
@@ -60,7 +65,7 @@ def check_identifiers(rows: Iterable[Retrieved]) -> None:
 
 def _id(name: str) -> str:
     """An identifier that a TREC file can hold: its columns are separated by blanks."""
-    if name.split() != [name]:
+    if name.split() != [name] or CONTROL.search(name):
         raise UserError(f"{name!r} cannot stand in a TREC file", todo="use identifiers without blanks")
     return name
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from whyrank.collections.gather import document, query, some
 from whyrank.collections.records import Document, Query
-from whyrank.store.lines import Line, read_lines
+from whyrank.store.lines import Line, max_line, read_lines, too_long
 
 #: Parts of a document that are about it, not in it.
 METADATA = re.compile(r"<(DOCNO|DOCID|DOCOLDNO|DOCHDR|PARENT)\b[^>]*>.*?</\1>", re.S | re.I)
@@ -50,6 +50,7 @@ def blocks(path: Path | str, tag: str) -> Iterator[tuple[Line, str]]:
     edge = re.compile(rf"<(?P<close>/?)(?:{tag})(?=[\s>])[^>]*>", re.I)
     begun: Line | None = None
     held: list[str] = []
+    size, limit = 0, max_line()
     for line in read_lines(path):
         done = 0
         for match in edge.finditer(line.text):
@@ -59,7 +60,10 @@ def blocks(path: Path | str, tag: str) -> Iterator[tuple[Line, str]]:
                 yield begun, "\n".join([*held, line.text[done : match.end()]])
             begun, held, done = None if begun else line, [], match.end() if begun else match.start()
         if begun:
+            size = size + len(line.text) if held else 0
             held.append(line.text[done:])
+            if size > limit:
+                raise too_long("the block that begins here", begun.where)
     if begun:
         raise begun.wrong("the block that begins here is never closed", "is the file complete?")
 

@@ -49,7 +49,7 @@ def parse_json(text: str | bytes, kind: Any = object) -> Any:
     """The value of a JSON text, as `kind`; `NotJson` says what is wrong with it."""
     try:
         text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
-        value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
+        value = DECODER.decode(text)
     except NotJson:
         raise
     except UnicodeDecodeError as error:
@@ -103,3 +103,7 @@ def _depth(value: Any) -> int:
         depth += 1
         level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
     return depth
+
+
+#: Made once: a decoder per line would take as long as the line.
+DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)

@@ -1,15 +1,27 @@
-"""Text files line by line, gzip or plain, in constant memory, with the file and line named in every complaint."""
+"""Text files line by line, gzip or plain, in constant memory, with the file and line named in every complaint.
+
+A line is read in pieces and refused at `max_line()` bytes, so that a small gzip file cannot fill the memory.
+"""
 
 from __future__ import annotations
 
 import gzip
-import json
+import os
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
 from whyrank.errors import UserError
+from whyrank.store.json_file import NotJson, parse_json
+
+#: The environment variable with the most megabytes a line may have, which `whyrank --max-line` sets.
+MAX_LINE = "WHYRANK_MAX_LINE"
+#: Megabytes, where it is not set.
+DEFAULT_MAX_LINE = 16
+#: For a file of JSON lines that is something else.
+JSON_LINES = "JSON lines are read here: one object {...} per line; no CSV, no table, no JSON list"
 
 
 class Line(NamedTuple):
@@ -40,12 +52,32 @@ def open_bytes(path: Path) -> IO[bytes]:
         raise UserError("cannot be read as a file", where=path) from error
 
 
+def max_line() -> int:
+    """The most bytes that a line, or a document in TREC mark-up, may have."""
+    told = os.environ.get(MAX_LINE) or str(DEFAULT_MAX_LINE)
+    if not (told.isascii() and told.isdecimal() and 0 < int(told) < 2**20):
+        raise UserError(f"{MAX_LINE} is {told!r}", todo=f"give megabytes, such as {DEFAULT_MAX_LINE}")
+    return int(told) * 2**20
+
+
+def too_long(what: str, where: str) -> UserError:
+    """The error for a line, or a block of lines, above the limit."""
+    return UserError(
+        f"{what} has more than {max_line() // 2**20} MB",
+        where=where,
+        todo=f"is the file damaged? If not, raise the limit: whyrank --max-line MB COMMAND ..., or {MAX_LINE}=MB",
+    )
+
+
 def read_lines(path: Path | str) -> Iterator[Line]:
-    """The lines that are not blank. A file that is not UTF-8 or a damaged gzip is refused where it breaks."""
-    path, number = Path(path), 0
+    """The lines that are not blank. A file that is not UTF-8 or a damaged gzip is refused where it breaks, a line
+    of more than `max_line()` bytes where it begins."""
+    path, number, limit = Path(path), 0, max_line()
     with open_bytes(path) as file:
         try:
-            for number, raw in enumerate(file, start=1):
+            for number, raw in enumerate(iter(partial(file.readline, limit + 1), b""), start=1):
+                if len(raw) > limit:
+                    raise too_long("this line", f"{path}:{number}")
                 text = raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
                 if text.strip():
                     yield Line(path, number, text)
@@ -63,11 +95,10 @@ def read_json_lines(path: Path | str) -> Iterator[tuple[Line, dict[str, Any]]]:
     """Each line with the JSON object it holds."""
     for line in read_lines(path):
         try:
-            value = json.loads(line.text)
-        except ValueError as error:
-            raise line.wrong(f"not JSON ({error})") from error
-        if "\\u" in line.text and any("\ud800" <= c <= "\udfff" for c in json.dumps(value, ensure_ascii=False)):
-            raise line.wrong("half a character (a lone surrogate \\ud800 to \\udfff)", "write the character whole")
+            value = parse_json(line.text)
+        except NotJson as error:
+            looks_right = line.text.lstrip().startswith("{")
+            raise line.wrong(str(error), None if looks_right else JSON_LINES) from error
         if not isinstance(value, dict):
-            raise line.wrong("a JSON object is expected", "one object {...} a line")
+            raise line.wrong("a JSON object is expected", JSON_LINES)
         yield line, value

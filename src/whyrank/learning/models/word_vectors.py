@@ -71,11 +71,12 @@ def _word(line: Line, fields: list[str], size: int) -> str:
 
 
 def _is_number(field: str) -> bool:
+    """In plain digits: Python would read 1_000 and １, too."""
     try:
         float(field)
     except ValueError:
         return False
-    return True
+    return field.isascii() and "_" not in field
 
 
 def _numbers(line: Line, fields: list[str]) -> Tensor:
