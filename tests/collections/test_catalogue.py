@@ -15,6 +15,7 @@ from typing import Any
 import cloudpickle
 import pytest
 
+from tests.cli.run import one_line, whyrank
 from whyrank.collections import available, fetch, open_collection, trec_rag
 from whyrank.errors import UserError
 from whyrank.store.packages import Package
@@ -247,3 +248,85 @@ def test_trec_rag_is_unpacked_once_and_judged_by_either(tmp_path: Path, monkeypa
 def test_only_built_in_collections_are_fetched() -> None:
     with pytest.raises(UserError, match="no built-in collection 'trec-rag'; did you mean trec-rag-2024"):
         fetch("trec-rag")
+
+
+@pytest.mark.parametrize("name", ["documents.csv", "docs.csv.gz", "corpus.parquet", "collection.xlsx"])
+def test_a_file_that_is_not_read_because_of_its_ending_is_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("id,text\n1,cat\n")
+    (tmp_path / "queries.tsv").write_text("1\tcat\n")
+    with pytest.raises(UserError) as refused:
+        open_collection(tmp_path)
+    assert f"no documents in this folder: {name} is not read, because of the ending" in str(refused.value)
+    assert ".jsonl" in str(refused.value) and ".tsv" in str(refused.value) and "perhaps .gz" in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["qrels.csv", "qrels/test.csv", "qrels/test.parquet"])
+@pytest.mark.parametrize("layout", ["beir", "plain"])
+def test_nor_are_judgements_passed_over_because_of_their_ending(tmp_path: Path, name: str, layout: str) -> None:
+    if layout == "beir":
+        json_lines(tmp_path / "corpus.jsonl", {"_id": "d1", "text": "cat"})
+        json_lines(tmp_path / "queries.jsonl", {"_id": "q1", "text": "cat"})
+    else:
+        (tmp_path / "docs.tsv").write_text("d1\tcat\n")
+        (tmp_path / "queries.tsv").write_text("q1\tcat\n")
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("q1,d1,1\n")
+    with pytest.raises(UserError, match=f"no judgements in this folder: {name} is not read"):
+        open_collection(tmp_path)
+    (tmp_path / name).rename((tmp_path / name).with_suffix(".txt"))
+    with pytest.raises(UserError, match=r"4 columns are expected, 1 found"):
+        open_collection(tmp_path)
+    (tmp_path / name).with_suffix(".txt").write_text("q1 0 d1 1\n")
+    assert open_collection(tmp_path).qrels == {"q1": {"d1": 1}}
+
+
+def test_a_csv_given_as_a_collection_is_told_what_is_read(tmp_path: Path) -> None:
+    (tmp_path / "docs.csv").write_text("id,text\n1,cat\n")
+    with pytest.raises(UserError, match=r"docs.csv:1: not JSON .*one object \{...\} per line; no CSV"):
+        open_collection(tmp_path / "docs.csv")
+    (tmp_path / "docs.tsv").write_text("id,text\n1,cat\n")
+    (tmp_path / "queries.tsv").write_text("1\tcat\n")
+    (tmp_path / "docs.csv").unlink()
+    with pytest.raises(UserError, match=r"docs.tsv:1: cannot tell the format .* or id<TAB>text"):
+        open_collection(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["vaswani", "irds:vaswani"])
+def test_without_a_network_ir_datasets_is_one_line(tmp_path: Path, name: str) -> None:
+    """In a process of its own: no network, as far as the real library can tell."""
+    nowhere = "http://127.0.0.1:9"
+    done = whyrank(
+        "rank", "--ranker", "bm25", "--collection", name, "-o", tmp_path / "run",
+        IR_DATASETS_HOME=str(tmp_path / "home"), HTTP_PROXY=nowhere, HTTPS_PROXY=nowhere, http_proxy=nowhere,
+        https_proxy=nowhere, NO_PROXY="", no_proxy="",
+    )  # fmt: skip
+    assert "ir_datasets could not fetch or read 'vaswani'" in one_line(done)
+    assert "it needs the network the first time" in one_line(done)
+    assert len(done.stderr.splitlines()) < 6, done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_ir_datasets_id_needs_no_mark_unless_something_here_has_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ir_datasets
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs.tsv").write_text("d1\tfirst text\n")
+    (tmp_path / "queries.tsv").write_text("q1\tquery\n")
+    source = ir_datasets.util.LocalDownload
+    if "plainset" not in set(ir_datasets.registry):
+        ir_datasets.registry.register("plainset", ir_datasets.Dataset(
+            ir_datasets.formats.TsvDocs(source(tmp_path / "docs.tsv")),
+            ir_datasets.formats.TsvQueries(source(tmp_path / "queries.tsv")),
+        ))  # fmt: skip
+    assert open_collection("plainset").queries == open_collection("irds:plainset").queries == {"q1": "query"}
+    (tmp_path / "plainset").mkdir()
+    (tmp_path / "plainset" / "docs.tsv").write_text("d1\there\n")
+    (tmp_path / "plainset" / "queries.tsv").write_text("q1\tother\n")
+    assert open_collection("plainset").queries == {"q1": "other"}
+    assert open_collection("irds:plainset").queries == {"q1": "query"}
+    with pytest.raises(
+        UserError, match=r"no collection 'nowhere'.*or an ir_datasets id \(vaswani, or irds:vaswani"
+    ):
+        open_collection("nowhere")

@@ -30,7 +30,7 @@ def open_folder(
     `all_queries` keeps them all, for folders whose files in qrels/ are different judges of the same queries.
     """
     corpus, queries = (needed(folder, file) for file in ("corpus.jsonl", "queries.jsonl"))
-    splits = _splits(folder)
+    splits = splits_of(folder)
     qrels = _split(folder, splits, split)
     others = set() if all_queries else {qid for other in splits.values() for qid in _judged(other)}
     texts = queries_table(jsonl.queries(queries))
@@ -53,7 +53,7 @@ def needed(folder: Path, name: str) -> Path:
     return found
 
 
-def _splits(folder: Path) -> dict[str, Path]:
+def splits_of(folder: Path) -> dict[str, Path]:
     """Each split's judgements: qrels/SPLIT.tsv or SPLIT.tsv.gz, and nothing else that lies there."""
     found: dict[str, Path] = {}
     for path in sorted([*folder.glob("qrels/[!.]*.tsv"), *folder.glob("qrels/[!.]*.tsv.gz")]):

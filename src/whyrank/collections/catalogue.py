@@ -12,7 +12,7 @@ from whyrank.collections.collection import Collection
 from whyrank.collections.gather import qrels_table, queries_table
 from whyrank.errors import UserError, nearest
 
-#: Before an ir_datasets id without a slash.
+#: Before an ir_datasets id that a folder or file here is called by, too.
 IRDS = "irds:"
 
 
@@ -58,8 +58,8 @@ def open_collection(spec: str | Path) -> Collection:
     """The collection that `spec` names.
 
     A built-in name (`available()`), a folder (BEIR's layout or documents.*, queries.*, qrels.*; `FOLDER#dev`
-    takes that split's judgements), a Tevatron JSON lines file, or an ir_datasets id (with a slash in it, or
-    written `irds:ID`).
+    takes that split's judgements), a Tevatron JSON lines file, or an ir_datasets id (`vaswani`, or `irds:vaswani`
+    where a folder here has that name).
     """
     name = str(spec)
     if name in BUILT_IN:
@@ -109,7 +109,9 @@ def _not_on_disk(name: str) -> Collection:
         "/" in name and not name.startswith(("/", ".", "~")) and not name.endswith((".jsonl", ".gz", "/"))
     )
     close = nearest(name, BUILT_IN)
+    if irds.is_known(name):
+        return irds.open_dataset(name)
     if looks_like_id and not close.startswith("did you mean"):
         return irds.open_dataset(name)
-    todo = f"{close}; a folder or a Tevatron file also serves, or an ir_datasets id as {IRDS}ID"
+    todo = f"{close}; a folder or a Tevatron file also serves, or an ir_datasets id (vaswani, or {IRDS}vaswani)"
     raise UserError(f"no collection {name!r}: no built-in name, no such file or folder", todo=todo)

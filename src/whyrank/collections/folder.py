@@ -13,6 +13,8 @@ DOCUMENTS = ("documents", "docs", "collection", "corpus")
 QUERIES = ("queries", "topics")
 QRELS = ("qrels",)
 RUN = ("run",)
+#: How many of many files an error names.
+NAMED = 3
 #: What such a file may end in; gzip may follow.
 SUFFIXES = {
     ".jsonl",
@@ -32,18 +34,32 @@ SUFFIXES = {
 
 def open_folder(folder: Path, split: str | None = None) -> Collection:
     """A BEIR folder, or one with documents.*, queries.* and perhaps qrels.* and run.*."""
-    if beir.is_beir(folder):
+    if beir.is_beir(folder) and (beir.splits_of(folder) or not _judgement_files(folder)):
         return beir.open_folder(folder, split)
     documents, queries = _needed(folder, DOCUMENTS), _needed(folder, QUERIES)
     qrels = _found(folder, QRELS, split) or _found(folder / "qrels", (), split)
     if split and not qrels:
         raise UserError(f"no judgements {split!r} here", where=folder, todo=f"looked for qrels.{split}.*")
+    if not qrels and (unread := _judgement_files(folder)):
+        raise not_read("judgements", unread, folder)
     return Collection.from_files(documents, queries, qrels, _found(folder, RUN), name=folder.resolve().name)
+
+
+def not_read(what: str, files: list[Path], folder: Path) -> UserError:
+    """The error for a part of a collection whose only files are not read, because of their ending."""
+    names = ", ".join(str(file.relative_to(folder)) for file in files[:NAMED])
+    return UserError(
+        f"no {what} in this folder: {names} {'is' if len(files) == 1 else 'are'} not read, because of the ending",
+        where=folder,
+        todo=f"give TREC, tab-separated or JSON lines files, ending in {', '.join(sorted(SUFFIXES))}, perhaps .gz",
+    )
 
 
 def _needed(folder: Path, names: tuple[str, ...]) -> Path:
     found = _found(folder, names)
     if found is None:
+        if unread := _unread(folder, names):
+            raise not_read(names[0], unread, folder)
         looked = ", ".join(f"{name}.*" for name in names)
         raise UserError(
             f"no {names[0]} in this folder", where=folder, todo=f"looked for {looked}, perhaps with .gz"
@@ -53,8 +69,7 @@ def _needed(folder: Path, names: tuple[str, ...]) -> Path:
 
 def _found(folder: Path, names: tuple[str, ...], split: str | None = None) -> Path | None:
     """The one file with such a name (any name, when none is given), of this split if there are several."""
-    files = sorted(folder.iterdir()) if folder.is_dir() else []
-    fits = [file for file in files if file.is_file() and _fits(file, names)]
+    fits = [file for file in _files(folder) if _named(file, names) and _is_read(file, names)]
     of_split = [file for file in fits if split in file.name.split(".")]
     usual = [file for name in beir.SPLITS for file in fits if name in file.name.split(".")]
     chosen = of_split if split else fits if len(fits) < 2 else usual[:1] or fits
@@ -64,7 +79,25 @@ def _found(folder: Path, names: tuple[str, ...], split: str | None = None) -> Pa
     return chosen[0] if chosen else None
 
 
-def _fits(file: Path, names: tuple[str, ...]) -> bool:
+def _judgement_files(folder: Path) -> list[Path]:
+    """Files named as judgements are, whatever they end in."""
+    return [file for file in _files(folder) if _named(file, QRELS)] + _files(folder / "qrels")
+
+
+def _unread(folder: Path, names: tuple[str, ...]) -> list[Path]:
+    """Files that are named as they should be and end as they should not."""
+    return [file for file in _files(folder) if _named(file, names) and not _is_read(file, names)]
+
+
+def _files(folder: Path) -> list[Path]:
+    inside = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [file for file in inside if file.is_file() and not file.name.startswith(".")]
+
+
+def _named(file: Path, names: tuple[str, ...]) -> bool:
+    return not names or file.name.split(".")[0] in names
+
+
+def _is_read(file: Path, names: tuple[str, ...]) -> bool:
     plain = file.with_suffix("") if file.suffix == ".gz" else file
-    known_suffix = plain.suffix in SUFFIXES or (not plain.suffix and bool(names))
-    return known_suffix and (not names or plain.name.split(".")[0] in names)
+    return plain.suffix in SUFFIXES or (not plain.suffix and bool(names))

@@ -1,14 +1,31 @@
-"""Collections of ir_datasets, by their id, such as `msmarco-passage/trec-dl-2019/judged`; an extra."""
+"""Collections of ir_datasets, by their id: `vaswani`, `msmarco-passage/trec-dl-2019/judged`; an extra."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Document, Qrels, Queries, Retrieved, Run
 from whyrank.errors import UserError, nearest
+
+#: What ir_datasets logs of each try of a download that fails; one line of ours says it once.
+TRIES = ("download error", "Download failed")
+#: Letters of its complaint that are shown.
+SHOWN = 100
+
+
+def is_known(name: str) -> bool:
+    """Whether ir_datasets is here and has a collection of this name."""
+    if find_spec("ir_datasets") is None:
+        return False
+    import ir_datasets
+
+    return name in set(ir_datasets.registry)
 
 
 def open_dataset(name: str) -> Collection:
@@ -16,9 +33,31 @@ def open_dataset(name: str) -> Collection:
     dataset = _load(name)
     if not (dataset.has_docs() and dataset.has_queries()):
         raise UserError(f"{name} has no documents or no queries of its own", todo=f"try one of {name}/...")
-    qrels = _qrels(dataset) if dataset.has_qrels() else None
-    stage = _run(dataset) if dataset.has_scoreddocs() else None
-    return Collection(name, partial(_documents, name), _queries(name, dataset), qrels, stage)
+    with _fetching(name):
+        qrels = _qrels(dataset) if dataset.has_qrels() else None
+        stage = _run(dataset) if dataset.has_scoreddocs() else None
+        return Collection(name, partial(_documents, name), _queries(name, dataset), qrels, stage)
+
+
+@contextmanager
+def _fetching(name: str) -> Iterator[None]:
+    """What ir_datasets cannot fetch or read is one line, without a line for each of its tries."""
+    log = logging.getLogger("ir_datasets")
+    log.addFilter(_is_no_try)
+    try:
+        yield
+    except (RuntimeError, OSError, EOFError, ValueError) as error:
+        why = " ".join(str(error.args[0] if error.args else error).split())[:SHOWN]
+        raise UserError(
+            f"ir_datasets could not fetch or read {name!r} ({type(error).__name__}: {why})",
+            todo="it needs the network the first time; or give a folder with documents, queries and qrels",
+        ) from error
+    finally:
+        log.removeFilter(_is_no_try)
+
+
+def _is_no_try(record: logging.LogRecord) -> bool:
+    return not record.getMessage().startswith(TRIES)
 
 
 def _load(name: str) -> Any:
@@ -37,8 +76,9 @@ def _load(name: str) -> Any:
 
 def _documents(name: str) -> Iterator[Document]:
     """Opened anew: a dataset that is open cannot be sent to another process."""
-    for row in _load(name).docs_iter():
-        yield Document(str(row.doc_id), _text(name, "document", row.doc_id, row))
+    with _fetching(name):
+        for row in _load(name).docs_iter():
+            yield Document(str(row.doc_id), _text(name, "document", row.doc_id, row))
 
 
 def _queries(name: str, dataset: Any) -> Queries:
