@@ -15,7 +15,7 @@ from typing import Any, TextIO
 class _Descriptor(io.FileIO):
     """A file descriptor that, once nobody reads it, is that of the null device."""
 
-    def write(self, data: Any) -> int | None:
+    def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
         except BrokenPipeError:
