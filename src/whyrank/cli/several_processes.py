@@ -51,7 +51,7 @@ def _start(number: int, count: int, port: int) -> subprocess.Popen[bytes]:
     threads = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // count))}
     environment = {**threads, **os.environ, **{name: str(value) for name, value in about.items()}}
     silent = None if number == 0 else subprocess.DEVNULL
-    command = [sys.executable, "-m", "whyrank", *sys.argv[1:]]
+    command = [sys.executable, "-P", "-m", "whyrank", *sys.argv[1:]]  # -P: a whyrank.py in this folder is not run
     return subprocess.Popen(command, env=environment, stdout=silent, stderr=silent)
 
 

@@ -6,14 +6,13 @@ larger pool than the 6,011 segments, so a measure's ideal ranking may hold segme
 reach. The first stage is the order in which the 20 passages of a topic are given.
 
 The passages stand under MS MARCO's terms of use (non-commercial research). whyrank does not redistribute
-them: each user fetches them from the Python index, in the source package of ir_axioms 1.2.5, of which nothing
-is installed or run.
+them: each user fetches them from the Python index, in the source archive of ir_axioms 1.2.5, which is read
+as data: nothing of it is built, installed or run.
 """
 
 from __future__ import annotations
 
 import json
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +22,7 @@ from whyrank.collections import beir, trec
 from whyrank.collections.collection import Collection
 from whyrank.collections.formats import read_qrels
 from whyrank.collections.records import Qrels, Retrieved, Run
-from whyrank.errors import UserError
+from whyrank.store.archives import read_member
 from whyrank.store.atomic import make_once
 from whyrank.store.cache import cache_folder
 from whyrank.store.lines import read_json_lines
@@ -62,22 +61,12 @@ def _make(folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         package = PACKAGE.fetch(Path(scratch))
         for member in (PASSAGES, *JUDGES.values()):
-            _extract(package, member, Path(scratch, Path(member).name))
+            Path(scratch, Path(member).name).write_bytes(read_member(package, member))
         topics = [row for _, row in read_json_lines(Path(scratch, Path(PASSAGES).name))]
         _write_topics(folder, topics)
         own = {topic["topic"] for topic in topics}
         for judge, member in JUDGES.items():
             _write_judgements(folder / "qrels" / f"{judge}.tsv", read_qrels(Path(scratch, Path(member).name)), own)
-
-
-def _extract(package: Path, member: str, target: Path) -> None:
-    with tarfile.open(package) as archive:
-        try:
-            source = archive.extractfile(member)
-        except KeyError as error:
-            raise UserError(f"no {member} in the package", where=package, todo="is it ir_axioms 1.2.5?") from error
-        assert source is not None, f"{member} is not a file"
-        target.write_bytes(source.read())
 
 
 def _write_topics(folder: Path, topics: list[dict[str, Any]]) -> None:

