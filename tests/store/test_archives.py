@@ -55,11 +55,10 @@ def test_a_name_that_leads_out_of_the_folder_writes_nothing(tmp_path: Path, name
     here = tmp_path / "here"
     here.mkdir()
     path = archive(here, tarfile.TarInfo(name), b"x")
-    with pytest.raises(UserError, match="no package-1.0/data/wanted.txt in the package"):
+    with pytest.raises(UserError, match=r"no package-1\.0/data/wanted\.txt in the package"):
         read_member(path, NAME)
     assert read_member(path, name) == b"x"  # as data
-    assert os.listdir(tmp_path) == ["here"]
-    assert os.listdir(here) == ["package.tar.gz"]
+    assert list(tmp_path.rglob("*")) == [here, path]
 
 
 @pytest.mark.parametrize("cut", [0, 10, 100])

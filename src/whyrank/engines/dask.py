@@ -7,7 +7,8 @@ the shards it held, which others take over.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -21,13 +22,20 @@ from whyrank.errors import UserError
 PATIENCE = 20
 #: How many workers an item may cost before it is held to be the item's own fault.
 LIVES = 3
+#: Python leaves the current folder out of its path: a `multiprocessing.py` that lies there is not run by a worker.
+SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 #: Our own workers end with us and say nothing of being stopped (one that is killed is told by its nanny); what all
-#: items share may be large.
+#: items share may be large; no pages are served.
 OWN = {
     "distributed.worker.daemon": True,
     "distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "error",
+    **{f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in SAFE_PATH.items()},
     "distributed.admin.large-graph-warning-threshold": "1GB",
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
+#: The only address at which our own workers and their scheduler listen; they take orders without a login.
+LOOPBACK = "127.0.0.1"
 #: Under which items say how far they are.
 TOPIC, SAID = "whyrank", "said"
 
@@ -105,6 +113,21 @@ def _itself(shared: Shared) -> Shared:
     return shared
 
 
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """These variables are set while it lasts, for the processes started meanwhile."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
 class LocalWorkers(DaskCluster):
     """Processes of this machine, one thread each, for as long as the work takes."""
 
@@ -115,9 +138,16 @@ class LocalWorkers(DaskCluster):
 
     def __enter__(self) -> Self:
         dask.config.set({"distributed.scheduler.allowed-failures": LIVES, **OWN})
-        self.cluster = LocalCluster(
-            n_workers=self.workers, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=None
-        )
+        with _environment(SAFE_PATH):
+            self.cluster = LocalCluster(
+                n_workers=self.workers,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=None,
+                host=LOOPBACK,
+                dashboard_address=f"{LOOPBACK}:0",
+                scheduler_kwargs={"dashboard": False},
+            )
         self.client = Client(self.cluster)
         return self
 
