@@ -55,5 +55,15 @@ def write_collection(folder: Path, queries: int = len(QUERIES)) -> Path:
     return folder
 
 
+def write_splits(folder: Path, **splits: range) -> Path:
+    """The collection as a BEIR folder whose splits judge these queries, by number."""
+    write_collection(folder)
+    (folder / "qrels" / "test.tsv").unlink()
+    for split, numbers in splits.items():
+        rows = [f"q{i}\t{docno}\t{grade}" for i in numbers for docno, grade in QRELS[f"q{i}"].items()]
+        (folder / "qrels" / f"{split}.tsv").write_text("\n".join(["query-id\tcorpus-id\tscore", *rows]) + "\n")
+    return folder
+
+
 def _lines(path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

@@ -17,6 +17,7 @@ from whyrank.learning.alignment import AlignedEmbeddings
 from whyrank.learning.conditions import CONDITIONS, parse_conditions
 from whyrank.learning.finetune import MEASURES, FineTuning
 from whyrank.learning.jobs import Settings
+from whyrank.learning.training.judgements import Judged
 from whyrank.rankers.load import load
 from whyrank.rankers.rerank import rerank
 
@@ -32,7 +33,7 @@ def ranker(tmp_path):
 
 
 def tuning(ranker, folder, settings=SETTINGS):
-    return FineTuning.of(ranker, COLLECTION, FIRST, settings, folder, folder / "work")
+    return FineTuning.of(ranker, Judged(COLLECTION), FIRST, settings, folder, folder / "work")
 
 
 def weights(folder, name):

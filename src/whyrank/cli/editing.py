@@ -109,7 +109,10 @@ def claimed(
 
     stage, _ = first_stage_of(collection, run, k)
     stage = dict(list(stage.items())[:n])
+    if collection.qrels:
+        say(f"measured by {collection.judgements}")
     inputs = {
+        "judgements": collection.judgements,
         "ranker": dial.ranker.fingerprint(), "collection": collection.fingerprint(),
         "first_stage": fingerprint_of(stage), "k": k, "seed": seed, **settings,
     }  # fmt: skip

@@ -34,13 +34,15 @@ def evaluate_runs(
     say(f"evaluating {len(runs)} run{'s' * (len(runs) > 1)} against {qrels}")
     from whyrank.cli.rank import run_of
     from whyrank.collections.records import fingerprint_of
+    from whyrank.collections.splits import counts
     from whyrank.evaluation.evaluate import MEASURES, evaluate
     from whyrank.reports.manifest import RunFolder
 
     if len(set(runs)) < len(runs):
         raise UserError("the same run is given twice", todo="name each run once; the first is the baseline")
     named = {_name(path, runs): run_of(path) for path in runs}
-    judged = judgements(qrels)
+    judged, source = judgements(qrels)
+    say(f"judgements: {source}, {counts(judged, judged)}")
     folder = None
     if out:
         content = hashlib.sha256(json.dumps(judged, sort_keys=True).encode()).hexdigest()
@@ -59,22 +61,23 @@ def evaluate_runs(
         folder.begin()
         for path in result.write(folder.path):
             say(f"wrote {path}")
-        folder.finish()
+        grades = sum(map(len, judged.values()))
+        folder.finish(judgements={"source": source, "queries": len(judged), "judgements": grades})
     else:
         suggest(command("eval", *runs, "--qrels", qrels, "-o", "runs/evaluation"))
 
 
-def judgements(qrels: str) -> Qrels:
-    """The judgements of a qrels file or of a collection."""
+def judgements(qrels: str) -> tuple[Qrels, str]:
+    """The judgements of a qrels file or of a collection (of its split test, where it has one), and the file."""
     from whyrank.collections.catalogue import open_collection
     from whyrank.collections.formats import read_qrels
 
     if Path(qrels).exists() and not Path(qrels).is_dir() and not _holds_json(Path(qrels)):
-        return read_qrels(qrels)
+        return read_qrels(qrels), qrels
     collection = open_collection(qrels)
     if not collection.qrels:
         raise UserError("this collection has no judgements", where=qrels, todo="give a qrels file")
-    return collection.qrels
+    return collection.qrels, f"{collection.judged_by} of {qrels}" if collection.splits else qrels
 
 
 def _holds_json(path: Path) -> bool:

@@ -13,6 +13,7 @@ import typer
 from whyrank.cli import options
 from whyrank.cli.console import command, say, suggest
 from whyrank.cli.rank import first_stage_of
+from whyrank.cli.train_console import say_used
 from whyrank.collections.records import fingerprint_of
 
 if TYPE_CHECKING:
@@ -50,13 +51,16 @@ def finetune(
     from whyrank.learning.conditions import parse_conditions
     from whyrank.learning.finetune import FineTuning
     from whyrank.learning.jobs import Settings
+    from whyrank.learning.training.contents import lines_hash
+    from whyrank.learning.training.judgements import judged
     from whyrank.rankers.load import load
     from whyrank.reports.manifest import RunFolder
 
     settings = Settings(
         parse_conditions(conditions), seeds, epochs, rate, negatives, batch, patience, positive, k, queries, seed
     )
-    opened = open_collection(collection)
+    what = judged(open_collection(collection), most=queries)
+    opened = what.collection
     model = cross_encoder(load(ranker, collection=opened, **_cut(ranker, max_length)))
     say(f"{ranker}: {model.source}; reads {model.max_length} tokens of a pair")
     first, origin = first_stage_of(opened, run, k)
@@ -64,6 +68,8 @@ def finetune(
         "ranker": model.fingerprint(),
         "collection": opened.fingerprint(),
         "first_stage": fingerprint_of(first),
+        "test_queries": what.test and lines_hash(what.test),
+        "validation_queries": what.validation and lines_hash(what.validation),
         "settings": settings.to_json(),
     }
     folder = RunFolder.claim(out, "finetune", inputs)
@@ -71,7 +77,7 @@ def finetune(
         say(f"{out} holds the result already")
         told = json.loads((out / RESULT).read_text(encoding="utf-8"))
     else:
-        tuning = FineTuning.of(model, opened, first, settings, out, out / f".training-{folder.key}")
+        tuning = FineTuning.of(model, what, first, settings, out, out / f".training-{folder.key}")
         told = _train(tuning, folder, {"collection": collection, "first_stage": origin})
     show(told)
     suggest(
@@ -90,6 +96,7 @@ def _train(tuning: FineTuning, folder: RunFolder, about: dict[str, Any]) -> dict
     from whyrank.learning.finetune_summary import finetuned
     from whyrank.reports.finetune import write_finetune
 
+    say_used(tuning.what, [tuning.split])
     parts = ", ".join(f"{len(qids)} {part}" for part, qids in tuning.split)
     say(f"queries: {parts}; {tuning.pairs.positives} positives, {len(tuning.pairs)} pairs an epoch")
     if tuning.material.lacking:
@@ -97,7 +104,8 @@ def _train(tuning: FineTuning, folder: RunFolder, about: dict[str, Any]) -> dict
     folder.begin()
     with _training_bar(tuning.steps, tuning.settings.epochs) as watch:
         told = {**finetuned(tuning, watch), **about}
-    manifest = folder.record(jobs=len(told["runs"]), pairs_an_epoch=told["pairs"]["examples"])
+    facts = {"jobs": len(told["runs"]), "judgements": told["judgements"]}
+    manifest = folder.record(**facts, pairs_an_epoch=told["pairs"]["examples"])
     paths = write_finetune(told, folder.path, manifest)
     folder.save(manifest)
     tuning.forget()

@@ -44,6 +44,7 @@ def rank(
     from whyrank.reports.manifest import RunFolder
 
     opened = open_collection(collection)
+    say_queries(opened, collection)
     stage, origin = first_stage_of(opened, run, k)
     stage = dict(list(stage.items())[:queries])
     model = load(ranker, collection=opened)
@@ -64,7 +65,12 @@ def rank(
     folder.begin()
     write_run(out / RUN_FILE, result.run)
     folder.finish(
-        ranker=repr(model), collection=collection, first_stage=origin, pairs=result.pairs, cut=result.cut
+        ranker=repr(model),
+        collection=collection,
+        split=opened.split,
+        first_stage=origin,
+        pairs=result.pairs,
+        cut=result.cut,
     )
     forget_shards(shards)
     seconds = time.monotonic() - started
@@ -79,6 +85,14 @@ def rank(
         say(f"{missing} of the collection's {len(opened.queries)} queries have no document in the first stage")
     if opened.qrels:
         suggest(command("eval", out, "--qrels", collection))
+
+
+def say_queries(collection: Collection, name: str) -> None:
+    """Which of a folder's queries are ranked, where it has splits."""
+    others = [split for split in collection.splits if split != collection.split]
+    if others:
+        more = " or ".join(f"{name}#{split}" for split in others)
+        say(f"queries: {len(collection.queries)}, of the split {collection.split} or not judged; others: {more}")
 
 
 def first_stage_of(collection: Collection, run: Path | None, k: int) -> tuple[Run, str]:

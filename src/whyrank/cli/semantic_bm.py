@@ -76,6 +76,7 @@ def semantic_bm(
     u0 = IdfDimension.of(opened, rarity)
     inputs: dict[str, Any] = {
         "ranker": [opened.name, opened.fingerprint()], "collection": texts.fingerprint(),
+        "judgements": texts.judgements,
         "first_stage": fingerprint_of(stage), "depth": depth, "heads": list(map(str, chosen)),
         "taken": list(map(str, taken)), "sep": sep, "least": least, "seed": seed,
         "idf": hashlib.sha256(rarity.of("bm25").tobytes()).hexdigest(),

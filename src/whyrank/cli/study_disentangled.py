@@ -135,7 +135,7 @@ def _ground(
     backbone_checkpoint(backbone)
     if train_qrels is None and (sizes.folds or 1) == 1:
         train_qrels = TRAIN_QRELS.get(collection)
-    what = fewer_tests(judged(open_collection(collection), train_qrels), sizes.tests)
+    what = fewer_tests(judged(open_collection(collection), train_qrels, most=sizes.queries), sizes.tests)
     first, origin = first_stage_of(what.collection, run, sizes.depth)
     return Ground(what, first, origin, backbone, sizes, seed, told, "BM25" if run is None else "first stage")
 

@@ -138,7 +138,8 @@ def _train(asked: dict[str, Any], told: dict[str, Any], out: Path, workers: int 
     settled(model_class(asked["model"]), told, asked)  # what is told wrong is refused before anything is opened
     backbone_checkpoint(asked["backbone"])
     tests = asked["test_queries"]
-    what = judged(open_collection(asked["collection"]), asked["train_qrels"], Path(tests) if tests else None)
+    opened = open_collection(asked["collection"])
+    what = judged(opened, asked["train_qrels"], Path(tests) if tests else None, asked["queries"])
     first, origin = first_stage_of(what.collection, Path(asked["run"]) if asked["run"] else None, asked["k"])
     plan = plan_training(
         asked["model"], asked["backbone"], what, first, told, folds=asked["folds"],
@@ -150,15 +151,15 @@ def _train(asked: dict[str, Any], told: dict[str, Any], out: Path, workers: int 
         "model": asked["model"], "backbone": weights_hash(plan.backbone),
         "collection": what.collection.fingerprint(), "first_stage": fingerprint_of(first),
         "settings": plan.settings_json(), "seeds": asked["seeds"], "seed": asked["seed"],
-        "folds": len(plan.splits), "test_queries": what.test and lines_hash(what.test), "k": asked["k"],
+        "folds": len(plan.splits), "test_queries": what.test and lines_hash(what.test),
+        "validation_queries": what.validation and lines_hash(what.validation), "k": asked["k"],
         "queries": asked["queries"], "keep": asked["keep"],
         "vectors": vectors_hash(Path(vectors)) if vectors else None, "processes": process_count(),
     }  # fmt: skip
     folder = RunFolder.claim(out, "train", inputs)
     processes = open_processes()
     work, about = out / f".training-{folder.key}", {"candidates": f"{origin}, {asked['k']} a query"}
-    if asked["train_qrels"]:
-        about["judgements"] = asked["train_qrels"]
+    about["judgements"] = what.source("train")
     training = Training(plan, out, work, processes=processes, keep=asked["keep"], about=about)
     if folder.manifest() and (out / RESULT).is_file():
         say(f"{out} holds the result already")
@@ -167,7 +168,7 @@ def _train(asked: dict[str, Any], told: dict[str, Any], out: Path, workers: int 
         facts = {"first_stage": origin, "asked": {**asked, "settings": told}, "workers": workers}
         result = _run(training, folder, processes, facts)
     show(result)
-    suggest(f"open {out / 'report.html'} in a browser", *_next(result, asked, out))
+    suggest(f"open {out / 'report.html'} in a browser", *_next(result, asked, out, set(opened.qrels)))
 
 
 def _run(training: Training, folder: RunFolder, processes: Processes, about: dict[str, Any]) -> dict[str, Any]:
@@ -197,7 +198,8 @@ def _write(
     from whyrank.learning.training.summary import run_of
     from whyrank.reports.train import write_train
 
-    manifest = folder.record(jobs=len(result["runs"]), pairs_an_epoch=result["pairs"], **about)
+    facts = {"jobs": len(result["runs"]), "pairs_an_epoch": result["pairs"], "judgements": result["judgements"]}
+    manifest = folder.record(**facts, **about)
     for seed in result["seeds"]:
         write_run(folder.path / "runs" / f"seed{seed}.trec", run_of(fitted, seed, result["model"]))
     paths = write_train(result, folder.path, manifest)
@@ -208,13 +210,13 @@ def _write(
     say(f"wrote {names}, {len(result['seeds'])} runs and {kept} models to {folder.path}")
 
 
-def _next(result: dict[str, Any], asked: dict[str, Any], out: Path) -> list[str]:
+def _next(result: dict[str, Any], asked: dict[str, Any], out: Path, judged: set[str]) -> list[str]:
     """Measure the runs again, where all judged queries were tested, and open the model that validation likes best:
     the test is for telling, not for choosing."""
     kept = [run for run in result["runs"] if run["model"]]
-    partly = asked["test_queries"] or asked["queries"] or (len(result["folds"]) == 1 and not asked["train_qrels"])
+    tested = {qid for fold in result["folds"] for qid in fold["test"]}
     runs = [out / "runs" / f"seed{seed}.trec" for seed in result["seeds"]]
-    first = [command("eval", *runs, "--qrels", asked["collection"])] * (not partly)
+    first = [command("eval", *runs, "--qrels", asked["collection"])] * (tested == judged)
     if not kept:
         return first
     best = max(kept, key=lambda run: run["history"][run["chosen"]]["validation"])

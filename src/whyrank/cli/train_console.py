@@ -13,9 +13,11 @@ from whyrank.cli.console import say
 from whyrank.reports.numbers import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from whyrank.errors import UserError
+    from whyrank.learning.splits import Split
+    from whyrank.learning.training.judgements import Judged
     from whyrank.learning.training.settings import TrainSettings
     from whyrank.learning.training.side_by_side import Task, TrainingOf
     from whyrank.learning.training.training import Training, TrainingMoment
@@ -34,6 +36,7 @@ def only_the_first_speaks() -> Iterator[None]:
 def tell_plan(training: Training) -> None:
     """What is about to be done, and what cannot be."""
     plan = training.plan
+    say_used(plan.what, plan.splits)
     for number, split in enumerate(plan.splits, start=1):
         parts = ", ".join(f"{len(qids)} {part}" for part, qids in split)
         say(f"fold {number}: {parts} queries; {len(plan.pairs(number))} pairs an epoch")
@@ -56,6 +59,15 @@ def tell_plan(training: Training) -> None:
             "reads all of them"
         )
     say(f"{len(plan.jobs)} trainings of at most {plan.settings.epochs} epochs, {training.steps} steps in all")
+
+
+def say_used(what: Judged, splits: Sequence[Split]) -> None:
+    """What is learned from, chosen by and tested on: files, queries and judgements."""
+    from whyrank.learning.training.used import how_parted, parts_used
+
+    say(how_parted(what, len(splits)))
+    for part in parts_used(what, splits[0]) if len(splits) == 1 else ():
+        say(f"  {part}")
 
 
 def watching(training: Training) -> AbstractContextManager[Callable[..., None]]:

@@ -9,11 +9,9 @@ from whyrank.collections import jsonl, tsv
 from whyrank.collections.collection import Collection
 from whyrank.collections.formats import read_run
 from whyrank.collections.gather import qrels_table, queries_table
-from whyrank.collections.records import Document, Qrels
+from whyrank.collections.records import Document, Qrels, Queries
+from whyrank.collections.splits import MEASURED, JudgedSplit
 from whyrank.errors import UserError, nearest
-
-#: The split that is taken when none is named: the first of these that is there.
-SPLITS = ("test", "dev", "train")
 
 
 def is_beir(folder: Path) -> bool:
@@ -30,14 +28,27 @@ def open_folder(
     `all_queries` keeps them all, for folders whose files in qrels/ are different judges of the same queries.
     """
     corpus, queries = (needed(folder, file) for file in ("corpus.jsonl", "queries.jsonl"))
-    splits = splits_of(folder)
-    qrels = _split(folder, splits, split)
-    others = set() if all_queries else {qid for other in splits.values() for qid in _judged(other)}
+    files = splits_of(folder)
+    chosen = _chosen(folder, files, split)
+    tables = {name: qrels_table(tsv.qrels(path)) for name, path in files.items()}
+    qrels = tables[chosen] if chosen else {}
+    others = set() if all_queries else {qid for table in tables.values() for qid in table}
     texts = queries_table(jsonl.queries(queries))
     kept = {qid: text for qid, text in texts.items() if qid in qrels or qid not in others}
+    usable = {chosen} if split or all_queries else {*tables}
+    splits = [
+        judged_split(name, f"qrels/{files[name].name}", texts, tables[name]) for name in tables if name in usable
+    ]
     run = plain_or_packed(folder, "run.trec")
     stage = read_run(run) if run else None
-    return Collection(name or folder.resolve().name, lambda: _documents(corpus), kept, qrels, stage)
+    name = name or folder.resolve().name
+    return Collection(name, lambda: _documents(corpus), kept, qrels, stage, splits, chosen)
+
+
+def judged_split(name: str, source: str, texts: Queries, qrels: Qrels) -> JudgedSplit:
+    """A split with what it judges of these queries."""
+    own = {qid: grades for qid, grades in qrels.items() if qid in texts}
+    return JudgedSplit(name, source, {qid: texts[qid] for qid in own}, own)
 
 
 def plain_or_packed(folder: Path, name: str) -> Path | None:
@@ -70,13 +81,8 @@ def _documents(corpus: Path) -> Iterator[Document]:
     return (row for _, row in jsonl.documents(corpus))
 
 
-def _split(folder: Path, splits: dict[str, Path], wanted: str | None) -> Qrels:
-    if wanted is not None and wanted not in splits:
-        raise UserError(f"no judgements {wanted!r} in qrels/", where=folder, todo=nearest(wanted, splits))
-    usual = [split for split in SPLITS if split in splits]
-    chosen = wanted or next(iter([*usual, *splits]), None)
-    return qrels_table(tsv.qrels(splits[chosen])) if chosen else {}
-
-
-def _judged(path: Path) -> set[str]:
-    return {row.qid for _, row in tsv.qrels(path)}
+def _chosen(folder: Path, files: dict[str, Path], wanted: str | None) -> str | None:
+    if wanted is not None and wanted not in files:
+        raise UserError(f"no judgements {wanted!r} in qrels/", where=folder, todo=nearest(wanted, files))
+    usual = [split for split in MEASURED if split in files]
+    return wanted or next(iter([*usual, *files]), None)

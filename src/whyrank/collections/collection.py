@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from whyrank.collections import formats
 from whyrank.collections.records import Document, Qrels, Queries, Run
+from whyrank.collections.splits import JudgedSplit, counts
 from whyrank.errors import UserError
 
 #: How many of many identifiers an error names.
@@ -22,6 +23,9 @@ class Collection:
     Documents are read anew on each pass and never held, so a collection may be larger than memory. Judgements
     and runs keep only the collection's own queries; they may speak of documents that it lacks (a pool is
     larger than a sample), and only `texts` insists that a document is there.
+
+    `qrels` are the judgements of the split called `split`, where the files have splits; `splits` are all that may
+    be used: those of the folder, or the one that was asked for by name.
     """
 
     def __init__(
@@ -31,12 +35,16 @@ class Collection:
         queries: Queries,
         qrels: Qrels | None = None,
         first_stage: Run | None = None,
+        splits: Iterable[JudgedSplit] = (),
+        split: str | None = None,
     ) -> None:
         self.name = name
         self._documents = documents
         self.queries = queries
         self.qrels: Qrels = self._own("judgements", qrels or {})
         self.first_stage: Run | None = self._own("run", first_stage) if first_stage is not None else None
+        self.splits = {one.name: one for one in splits}
+        self.split = split
 
     @classmethod
     def from_files(
@@ -74,6 +82,16 @@ class Collection:
     def documents(self) -> Iterator[Document]:
         """A fresh pass over the documents, one at a time."""
         return self._documents()
+
+    @property
+    def judgements(self) -> str:
+        """Where the judgements are from and how many there are: `qrels/test.tsv (300 queries, 339 judgements)`."""
+        return f"{self.judged_by} ({counts(self.qrels, self.qrels)})"
+
+    @property
+    def judged_by(self) -> str:
+        """The file that the judgements are from, or the collection's name."""
+        return self.splits[self.split].source if self.split in self.splits else self.name
 
     def texts(self, docnos: Iterable[str]) -> dict[str, str]:
         """The texts of these documents, in this order, by one pass that holds only them."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from whyrank.collections import beir
+from whyrank.collections import beir, formats
 from whyrank.collections.collection import Collection
+from whyrank.collections.splits import MEASURED, JudgedSplit
 from whyrank.errors import UserError
 
 #: What the file of each part may be called, before its first dot.
@@ -36,13 +37,59 @@ def open_folder(folder: Path, split: str | None = None) -> Collection:
     """A BEIR folder, or one with documents.*, queries.* and perhaps qrels.* and run.*."""
     if beir.is_beir(folder) and (beir.splits_of(folder) or not _judgement_files(folder)):
         return beir.open_folder(folder, split)
-    documents, queries = _needed(folder, DOCUMENTS), _needed(folder, QUERIES)
-    qrels = _found(folder, QRELS, split) or _found(folder / "qrels", (), split)
+    documents, qrels = _needed(folder, DOCUMENTS), _judgements(folder, split)
     if split and not qrels:
         raise UserError(f"no judgements {split!r} here", where=folder, todo=f"looked for qrels.{split}.*")
     if not qrels and (unread := _judgement_files(folder)):
         raise not_read("judgements", unread, folder)
-    return Collection.from_files(documents, queries, qrels, _found(folder, RUN), name=folder.resolve().name)
+    formats.format_of(documents)  # an unreadable file is refused here, not at the first pass
+    chosen = split or (_split_of(qrels) if qrels else None)
+    queries, run = formats.read_queries(_queries(folder, chosen)), _found(folder, RUN)
+    grades = formats.read_qrels(qrels) if qrels else {}
+    splits = [_judged(folder, name) for name in ([split] if split else _split_names(folder))]
+    if qrels and not splits:  # one file, of no split in particular
+        chosen = QRELS[0]
+        splits = [beir.judged_split(chosen, str(qrels.relative_to(folder)), queries, grades)]
+    return Collection(
+        folder.resolve().name,
+        lambda: formats.read_documents(documents),
+        queries,
+        grades,
+        formats.read_run(run) if run else None,
+        splits,
+        chosen,
+    )
+
+
+def _judgements(folder: Path, split: str | None = None) -> Path | None:
+    return _found(folder, QRELS, split) or _found(folder / "qrels", (), split)
+
+
+def _queries(folder: Path, split: str | None) -> Path:
+    """The file of a split's queries, or that of all queries."""
+    return (_first_of(folder, QUERIES, split) if split else None) or _needed(folder, QUERIES)
+
+
+def _split_names(folder: Path) -> list[str]:
+    """The splits whose judgements have a file of their own."""
+    return [name for name in MEASURED if _first_of(folder, QRELS, name) or _first_of(folder / "qrels", (), name)]
+
+
+def _judged(folder: Path, name: str) -> JudgedSplit:
+    file = _first_of(folder, QRELS, name) or _first_of(folder / "qrels", (), name)
+    assert file is not None
+    texts = formats.read_queries(_queries(folder, name))
+    return beir.judged_split(name, str(file.relative_to(folder)), texts, formats.read_qrels(file))
+
+
+def _first_of(folder: Path, names: tuple[str, ...], split: str) -> Path | None:
+    """The first file of a split: `qrels.dev.small.tsv` before `qrels.dev.tsv`."""
+    fits = [file for file in _files(folder) if _named(file, names) and _is_read(file, names)]
+    return next((file for file in fits if split in file.name.split(".")), None)
+
+
+def _split_of(file: Path) -> str | None:
+    return next((split for split in MEASURED if split in file.name.split(".")), None)
 
 
 def not_read(what: str, files: list[Path], folder: Path) -> UserError:
@@ -71,7 +118,7 @@ def _found(folder: Path, names: tuple[str, ...], split: str | None = None) -> Pa
     """The one file with such a name (any name, when none is given), of this split if there are several."""
     fits = [file for file in _files(folder) if _named(file, names) and _is_read(file, names)]
     of_split = [file for file in fits if split in file.name.split(".")]
-    usual = [file for name in beir.SPLITS for file in fits if name in file.name.split(".")]
+    usual = [file for name in MEASURED for file in fits if name in file.name.split(".")]
     chosen = of_split if split else fits if len(fits) < 2 else usual[:1] or fits
     if len(chosen) > 1:
         several = ", ".join(file.name for file in chosen)

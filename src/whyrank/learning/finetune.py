@@ -7,7 +7,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from whyrank.collections.collection import Collection
 from whyrank.collections.records import Run
 from whyrank.edits.saving import save_checkpoint
 from whyrank.learning.alignment import AlignedEmbeddings
@@ -23,6 +22,7 @@ from whyrank.learning.optimisation import Learner
 from whyrank.learning.pairs_to_learn import PairsToLearn
 from whyrank.learning.pointwise import PointwiseEpochs
 from whyrank.learning.splits import Split, split_queries
+from whyrank.learning.training.judgements import Judged
 from whyrank.learning.work_folder import WorkFolder
 from whyrank.rankers.cross_encoder import CrossEncoder
 
@@ -63,12 +63,13 @@ class FineTuning:
         *,
         folder: Path,
         work: Path,
+        what: Judged,
         aligned: AlignedEmbeddings | None = None,
     ) -> None:
         if aligned is None and settings.aligns:
             raise ValueError("an aligned condition needs aligned embeddings")
         self.ranker, self.material, self.split, self.settings = ranker, material, split, settings
-        self.models, self.work, self.aligned = folder / "models", work, aligned
+        self.models, self.work, self.what, self.aligned = folder / "models", work, what, aligned
         self._kept = WorkFolder(work)
         self.pairs = PairsToLearn.of(material, split.train, settings.negatives)
         self.validation = Candidates.of(material, split.validation)
@@ -76,14 +77,21 @@ class FineTuning:
 
     @classmethod
     def of(
-        cls, ranker: CrossEncoder, collection: Collection, first: Run, settings: Settings, folder: Path, work: Path
+        cls, ranker: CrossEncoder, what: Judged, first: Run, settings: Settings, folder: Path, work: Path
     ) -> FineTuning:
-        """On the collection's judged queries and the candidates of a first stage."""
-        material = Material.of(collection, first, k=settings.k, positive=settings.positive, most=settings.queries)
-        parted = split_queries(material.queries, settings.seed, where=collection.name)
+        """On the collection's judged queries and the candidates of a first stage: its splits, or one set of
+        judgements in three parts."""
+        collection, given = what.collection, what.test is not None
+        most = None if given else settings.queries
+        material = Material.of(collection, first, k=settings.k, positive=settings.positive, most=most)
+        parted = (
+            what.split(material.queries, settings.seed, settings.queries, collection.name)
+            if given
+            else split_queries(material.queries, settings.seed, where=collection.name)
+        )
         split = parted.unrepeated(material.queries)
         aligned = AlignedEmbeddings.of(ranker, collection) if settings.aligns else None
-        return cls(ranker, material, split, settings, folder=folder, work=work, aligned=aligned)
+        return cls(ranker, material, split, settings, folder=folder, work=work, what=what, aligned=aligned)
 
     @property
     def steps(self) -> int:

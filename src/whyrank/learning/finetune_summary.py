@@ -9,6 +9,7 @@ from whyrank.learning.finetune import CHOOSES, MEASURES, FineTuning, Watch
 from whyrank.learning.jobs import Tuned
 from whyrank.learning.measured import Values
 from whyrank.learning.tables import differences, table_row
+from whyrank.learning.training.used import used_json
 
 #: The row of the ranker before any training, and that of what it re-ranks.
 UNTRAINED, FIRST_STAGE = "untrained", "first stage"
@@ -28,6 +29,7 @@ def finetuned(tuning: FineTuning, watch: Watch | None = None) -> dict[str, Any]:
         "settings": {**tuning.settings.to_json(), "max_length": tuning.ranker.max_length},
         "chooses": CHOOSES,
         "split": {part: list(qids) for part, qids in tuning.split},
+        "judgements": used_json(tuning.what, [tuning.split]),
         "left_out": material.left_out,
         "pairs": {"positives": pairs.positives, "examples": len(pairs), "lacking": material.lacking},
         "aligned_tokens": tuning.aligned.tokens if tuning.aligned else None,

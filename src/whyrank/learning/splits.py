@@ -21,6 +21,8 @@ LEAST_FOLDS = 3
 PER_FOLD = 2
 #: Six to learn from, two to choose by, two to test on.
 LEAST = 10
+#: What each part is for.
+USES = {"train": "learn from", "validation": "choose by", "test": "test on"}
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,16 @@ def hold_out(qids: Iterable[str], test: Iterable[str], seed: int = 0, where: str
     random.Random(f"held out/{seed}").shuffle(others)
     held = len(others) // SHARE
     return Split(train=tuple(others[held:]), validation=tuple(others[:held]), test=tested)
+
+
+def given_split(
+    train: Iterable[str], validation: Iterable[str], test: Iterable[str], where: str | None = None
+) -> Split:
+    """Three parts that are given, as by the files of a collection; none of them is empty."""
+    found = Split(*(tuple(dict.fromkeys(part)) for part in (train, validation, test)))
+    if empty := [part for part, qids in found if not qids]:
+        raise UserError(f"no judged query in the part to {USES[empty[0]]}", where=where, todo="judge some")
+    return found
 
 
 def split_queries(qids: Iterable[str], seed: int = 0, where: str | None = None) -> Split:

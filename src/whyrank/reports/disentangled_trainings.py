@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from whyrank.reports.html import Cell, Report
+from whyrank.reports.judgements import judgements_used
 
 Told = Mapping[str, Any]
 COLUMNS = (
@@ -29,6 +30,8 @@ def trainings(report: Report, told: Told) -> None:
     )
     for sentence in rank_losses(told):
         report.paragraph(sentence)
+    if told.get("judgements"):
+        report.paragraph(judgements_used(told["judgements"]))
     if told["not_found"]:
         report.paragraph(f"{told['not_found']} judged queries have no candidates; they count as 0.")
     items = "".join(

@@ -10,6 +10,7 @@ from whyrank.reports.audit import p_text
 from whyrank.reports.by_measure import by_measure, mean_text
 from whyrank.reports.finetune_figures import learning_curves, mean_bars
 from whyrank.reports.html import Cell, Report
+from whyrank.reports.judgements import judgements_used
 from whyrank.reports.numbers import SIGNIFICANT, counted, is_significant, with_ends
 from whyrank.store.atomic import write_json, write_text
 
@@ -95,6 +96,7 @@ def _report(told: Told, curves: str, means: str) -> Report:
     )
     report.figure(curves, caption + "before training, aligned where the condition says so.", _history(told))
     report.heading("How it was trained")
+    report.paragraph(judgements_used(told["judgements"]))
     _settings(report, told)
     return report
 

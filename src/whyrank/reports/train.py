@@ -9,6 +9,7 @@ from typing import Any
 from whyrank.reports.audit import p_text
 from whyrank.reports.by_measure import by_measure, mean_text
 from whyrank.reports.html import Cell, Report
+from whyrank.reports.judgements import judgements_used
 from whyrank.reports.numbers import SIGNIFICANT, counted, is_significant, span, with_ends
 from whyrank.reports.train_figures import fold_means, loss_curves, loss_names, value_of
 from whyrank.store.atomic import write_json, write_text
@@ -69,6 +70,7 @@ def _report(told: Told, curves: str, means: str) -> Report:
     )
     report.figure(curves, caption, _history(told))
     report.heading("How it was trained")
+    report.paragraph(judgements_used(told["judgements"]))
     _settings(report, told)
     return report
 

@@ -16,7 +16,7 @@ from whyrank.learning.measured import Candidates
 from whyrank.learning.models.catalogue import model_class
 from whyrank.learning.models.network import Ingredients, Network, NetworkSettings, TransformerNetwork
 from whyrank.learning.seeding import seeded
-from whyrank.learning.splits import Split, fold_queries, hold_out, repeated
+from whyrank.learning.splits import Split, fold_queries, repeated
 from whyrank.learning.training.graded_pairs import GradedPairs
 from whyrank.learning.training.judgements import Judged
 from whyrank.learning.training.options import settled
@@ -52,6 +52,7 @@ class Plan:
     splits: tuple[Split, ...]
     seeds: tuple[int, ...]
     ingredients: Ingredients
+    what: Judged
     cut_queries: tuple[str, ...] = ()
     repeated: tuple[str, ...] = ()
 
@@ -140,7 +141,7 @@ def plan_training(
     splits = [split.unrepeated(material.queries) for split in parted]
     found = Plan(
         kind, network, settings, ingredients.checkpoint, what.collection, material, tuple(splits), tuple(seeds),
-        ingredients, cut_queries(built, material), repeated(material.queries),
+        ingredients, what, cut_queries(built, material), repeated(material.queries),
     )  # fmt: skip
     check_splits(found)
     check_parts(found, built)
@@ -184,7 +185,8 @@ def _splits(what: Judged, material: Material, folds: int | None, seed: int, quer
             islice(material.queries, queries), FOLDS if folds is None else folds, seed, material.name
         )
     if folds not in (None, 1):
-        raise UserError(f"{folds} folds, with test queries given", todo="leave --folds out")
-    test = [qid for qid in what.test if qid in material.queries]
-    others = [qid for qid in material.queries if qid not in set(what.test)]
-    return [hold_out(islice(others, queries), test, seed, material.name)]
+        raise UserError(
+            f"{folds} folds, with test queries given",
+            todo="leave --folds out, or name one set of judgements to part: FOLDER#train",
+        )
+    return [what.split(material.queries, seed, queries, material.name)]

@@ -10,6 +10,7 @@ from whyrank.learning.measured import Candidates, Values
 from whyrank.learning.tables import differences, table_row
 from whyrank.learning.training.plan import Plan
 from whyrank.learning.training.training import Fitted, Training, Watch
+from whyrank.learning.training.used import used_json
 
 #: The row of what is re-ranked.
 FIRST_STAGE = "first stage"
@@ -28,6 +29,7 @@ def trained(training: Training, watch: Watch | None = None) -> tuple[dict[str, A
         "settings": plan.settings_json(),
         "seeds": list(plan.seeds),
         "folds": [{part: list(qids) for part, qids in split} for split in plan.splits],
+        "judgements": used_json(plan.what, plan.splits),
         "queries": len(material.queries),
         "not_found": material.not_found,
         "lacking": material.lacking,

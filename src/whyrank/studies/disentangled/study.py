@@ -15,6 +15,7 @@ from whyrank.learning.optimisation import NotFinite
 from whyrank.learning.training.plan import Plan
 from whyrank.learning.training.side_by_side import Task, tasks_of
 from whyrank.learning.training.summary import first_stage_values
+from whyrank.learning.training.used import used_json
 from whyrank.rankers.ranker import Watch
 from whyrank.store.stages import Stages
 from whyrank.studies.disentangled.collection_numbers import collection_numbers
@@ -163,7 +164,7 @@ class DisentangledStudy:
             "collection": ground.what.collection.name, "backbone": ground.backbone, "first_stage": ground.origin,
             "sizes": asdict(ground.sizes), "told": dict(ground.told), "seed": ground.seed,
             "parts": list(self.parts), "select": self.plan.settings.select,
-            "fixed_test": ground.what.test is not None,
+            "fixed_test": ground.what.test is not None, "judgements": used_json(ground.what, self.plan.splits),
             "folds": [{part: len(qids) for part, qids in split} for split in self.plan.splits],
             "not_found": self.material.not_found,
         }  # fmt: skip

@@ -102,6 +102,7 @@ class Ground:
             "backbone": weights_hash(backbone_checkpoint(self.backbone)),
             "collection": self.what.collection.fingerprint(),
             "first_stage": fingerprint_of(self.first), "test": lines_hash(self.what.test or ()),
+            "validation": lines_hash(self.what.validation or ()),
             **({"vectors": vectors_hash(Path(self._vectors))} if self._vectors else {}),
         }  # fmt: skip
 
@@ -175,6 +176,7 @@ class Trainings:
             write_run(out / "runs" / f"seed{seed}.trec", run_of(fitted, seed, variant.name))
         manifest = folder.record(
             jobs=len(result["runs"]), pairs_an_epoch=result["pairs"], seeds=result["seeds"],
+            judgements=result["judgements"],
             backbone=result["backbone"], collection=result["collection"], first_stage=result["first_stage"],
         )  # fmt: skip
         write_train(result, out, manifest)
@@ -218,7 +220,7 @@ def fewer_tests(what: Judged, most: int | None) -> Judged:
     dropped, known = set(what.test[most:]), what.collection
     qrels = {qid: grades for qid, grades in known.qrels.items() if qid not in dropped}
     fewer = Collection(known.name, known.documents, known.queries, qrels, known.first_stage)
-    return Judged(fewer, what.test[:most])
+    return replace(what, collection=fewer, test=what.test[:most])
 
 
 def check_told(told: Mapping[str, str]) -> None:
