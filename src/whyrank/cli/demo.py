@@ -11,7 +11,7 @@ from whyrank.cli.console import command, console, progress_bar, say, suggest
 
 if TYPE_CHECKING:
     from whyrank.collections.records import Qrels, Retrieved, Run
-    from whyrank.explain.words import WordExplanation
+    from whyrank.explain.explanation import WordExplanation
 
 
 def demo(
@@ -48,7 +48,7 @@ def demo(
 
     best, before = most_lifted(bm25, neural, collection.qrels)
     text = collection.texts([best.docno])[best.docno]
-    explanation = explain_words(model, collection.queries[best.qid], text)
+    explanation = explain_words(model, collection.queries[best.qid], text, watch=progress_bar)
     show_explanation(explanation, best.docno, before)
     figure = explanation.draw(out / "why.svg")
     explanation.draw(out / "why.png")

@@ -5,142 +5,139 @@
 An intervention on the text, so it is causal and the same for every ranker, and exact: no gradient, no
 surrogate. What it cannot show is a word that another word stands in for: taking out one of the two changes
 little. `terms` takes out all occurrences of a word together, which lifts that for plain repetition.
+
+Only what the ranker reads of a document is taken out, and `MOST_CALLS` texts are scored at most. Where every word
+would be more, sentences are taken out first, then the words of those that change the score most; `coverage` says
+what was read and what was tried.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from itertools import islice
 
 from whyrank.errors import UserError
-from whyrank.rankers.ranker import Pair, Ranker
-from whyrank.reports.highlighted_text import draw_highlighted_text
-from whyrank.text.words import word_spans
+from whyrank.explain.explanation import Coverage, SentenceEffect, TermEffect, WordEffect, WordExplanation
+from whyrank.explain.parts import places_of, sentences_of, without
+from whyrank.rankers.ranker import Pair, Ranker, Watch, quietly
+from whyrank.text.tokens import Span
+from whyrank.text.words import WordSpan, word_spans
 
-#: What stands for a text with its only word taken out, which no ranker can score.
-NOTHING = "."
-
-
-class WordEffect(NamedTuple):
-    """One occurrence of a word: text[start:end], and what it adds to the score."""
-
-    word: str
-    start: int
-    end: int
-    effect: float
+#: Texts that are scored for one explanation, at most.
+MOST_CALLS = 1000
+#: The fewest that a bound can be: some for the query's words, some for sentences, some for words.
+LEAST_CALLS = 20
 
 
-class TermEffect(NamedTuple):
-    """All occurrences of a word together."""
+def explain_words(
+    ranker: Ranker, query: str, document: str, *, most: int = MOST_CALLS, watch: Watch | None = None
+) -> WordExplanation:
+    """The effect of each word of the document, of each of its distinct words, and of each query word.
 
-    word: str
-    times: int
-    effect: float
-
-
-@dataclass(frozen=True)
-class WordExplanation:
-    """A score and the words behind it; effects are in the ranker's own score units."""
-
-    ranker: str
-    query: str
-    document: str
-    score: float
-    words: tuple[WordEffect, ...]
-    terms: tuple[TermEffect, ...]
-    query_terms: tuple[TermEffect, ...]
-
-    def in_words(self, most: int = 3) -> str:
-        """Two or three sentences for a person."""
-        up = [term for term in self.terms if term.effect > 0][:most]
-        down = [term for term in reversed(self.terms) if term.effect < 0][:most]
-        held = max(self.query_terms, key=lambda term: term.effect, default=None)
-        sentences = [f"The score is {self.score:.2f}."]
-        if up:
-            sentences.append(f"It would fall most without {_listed(up)}.")
-        if down and down[0].effect < -0.1 * max((term.effect for term in up), default=0):
-            sentences.append(f"It would rise without {_listed(down)}.")
-        if held is not None and held.effect > 0:
-            sentences.append(f"Of the query's words, '{held.word}' matters most ({-held.effect:+.2f} without it).")
-        return " ".join(sentences)
-
-    def draw(self, path: Path | str, most: int = 8) -> Path:
-        """The document with each word's effect behind it, and the strongest words as bars, as SVG or PNG."""
-        strongest = sorted(
-            sorted(self.terms, key=lambda term: -abs(term.effect))[:most], key=lambda term: -term.effect
-        )
-        return draw_highlighted_text(
-            Path(path),
-            title=f"“{self.query}”",
-            subtitle=f"{self.ranker} scores this document {self.score:.2f}; green raises it, red lowers it",
-            text=self.chunks(),
-            bars=[(term.word + (f" ×{term.times}" if term.times > 1 else ""), term.effect) for term in strongest],
-            bars_label="score lost without the word",
-        )
-
-    def chunks(self) -> list[tuple[str, float]]:
-        """The document split at white space, each chunk with the effect of the words in it."""
-        return [
-            (match.group(), sum(word.effect for word in self.words if match.start() <= word.start < match.end()))
-            for match in re.finditer(r"\S+", self.document)
-        ]
-
-
-def explain_words(ranker: Ranker, query: str, document: str) -> WordExplanation:
-    """The effect of each word of the document, of each of its distinct words, and of each query word."""
+    `most` bounds how many texts are scored; `watch` shows the work, step by step.
+    """
     spans = word_spans(document)
     if not spans or not word_spans(query):
         raise UserError("there is no word to explain", todo="give a query and a document with words")
-    places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    for word, start, end in spans:
-        places[word].append((start, end))
-    query_places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    for word, start, end in word_spans(query):
-        query_places[word].append((start, end))
-    pairs: list[Pair] = [(query, document)]
-    pairs += [(query, without(document, [(start, end)])) for _, start, end in spans]
-    pairs += [(query, without(document, where)) for where in places.values()]
-    pairs += [(without(query, where), document) for where in query_places.values()]
-    score, *rest = _score_each_once(ranker, pairs)
-    effects = iter([score - other for other in rest])
-    return WordExplanation(
-        ranker=ranker.name,
-        query=query,
-        document=document,
-        score=score,
-        words=tuple(WordEffect(word, start, end, next(effects)) for word, start, end in spans),
-        terms=_strongest_first(places, lambda: next(effects)),
-        query_terms=_strongest_first(query_places, lambda: next(effects)),
-    )
+    if most < LEAST_CALLS:
+        raise UserError(f"{most} scored texts cannot explain a score", todo=f"give {LEAST_CALLS} or more")
+    return _Work(ranker, query, document, spans, most, watch or quietly).explanation()
 
 
-def without(text: str, spans: list[tuple[int, int]]) -> str:
-    """The text with these spans taken out, each with the white space after it; all else stays as it is."""
-    left, end = [], 0
-    for start, stop in spans:
-        left.append(text[end:start])
-        end = stop + len(text[stop:]) - len(text[stop:].lstrip())
-    rest = "".join([*left, text[end:]])
-    return rest if rest.strip() else NOTHING
+class _Work:
+    """One explanation: the texts that are scored, each once, and their scores."""
+
+    def __init__(
+        self, ranker: Ranker, query: str, document: str, spans: Sequence[WordSpan], most: int, watch: Watch
+    ) -> None:
+        self.ranker, self.query, self.document, self.most, self.watch = ranker, query, document, most, watch
+        self.words = len(spans)
+        self.characters = ranker.characters_read(query, document)
+        self.read = [word for word in spans if word.start < self.characters] or list(spans[:1])
+        self.text = _read_at_most(ranker, query, document, self.characters)
+        self.scores: dict[Pair, float] = {}
+
+    def explanation(self) -> WordExplanation:
+        asked = places_of(word_spans(self.query))
+        tried = dict(list(asked.items())[: self.most // 4])
+        pairs = [(without(self.query, where), self.text) for where in tried.values()]
+        self._score("query words", [(self.query, self.text), *pairs])
+        sentences: tuple[SentenceEffect, ...] = ()
+        chosen = self.read
+        if len(self.scores) + _texts(chosen) > self.most:
+            sentences = self._sentences()
+            chosen = self._of_the_strongest(sentences)
+        terms = {word: self._read_places[word] for word in places_of(chosen)}
+        self._score("words", [*map(self._without_word, chosen), *map(self._without, terms.values())])
+        return WordExplanation(
+            ranker=self.ranker.name,
+            query=self.query,
+            document=self.document,
+            score=self.scores[self.query, self.text],
+            words=tuple(WordEffect(*word, self._effect(self._without_word(word))) for word in chosen),
+            terms=_strongest_first(terms, lambda where: self._effect(self._without(where))),
+            query_terms=_strongest_first(
+                tried, lambda where: self._effect((without(self.query, where), self.text))
+            ),
+            coverage=Coverage(
+                self.words, len(self.read), len(chosen), self.characters, len(self.scores), len(asked) - len(tried)
+            ),
+            sentences=sentences,
+        )
+
+    def _sentences(self) -> tuple[SentenceEffect, ...]:
+        spans = sentences_of(self.document[: self.characters], self.read, self.most // 4)
+        self._score("sentences", [self._without([span]) for span in spans])
+        return tuple(SentenceEffect(*span, self._effect(self._without([span]))) for span in spans)
+
+    def _of_the_strongest(self, sentences: Sequence[SentenceEffect]) -> list[WordSpan]:
+        """The words of the sentences that change the score most, as many as may still be tried, in their order."""
+        left = (self.most - len(self.scores)) // 2  # a word is taken out by itself, and with its repetitions
+        strongest = sorted(sentences, key=lambda one: -abs(one.effect))
+        words = (word for start, end, _ in strongest for word in self.read if start <= word.start < end)
+        return sorted(islice(words, left), key=lambda word: word.start)
+
+    @cached_property
+    def _read_places(self) -> dict[str, list[Span]]:
+        return places_of(self.read)
+
+    def _without(self, where: Sequence[Span]) -> Pair:
+        return self.query, without(self.text, where)
+
+    def _without_word(self, word: WordSpan) -> Pair:
+        return self._without([(word.start, word.end)])
+
+    def _effect(self, pair: Pair) -> float:
+        return self.scores[self.query, self.text] - self.scores[pair]
+
+    def _score(self, name: str, pairs: Sequence[Pair]) -> None:
+        """A pair that recurs (a word that occurs once is also a whole term) is scored once."""
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self.scores]
+        if new:
+            with self.watch(f"taking out {name}", len(new)) as advance:
+                scored = self.ranker.score(new, advance)
+            self.scores |= dict(zip(new, map(float, scored), strict=True))
+
+
+def _read_at_most(ranker: Ranker, query: str, document: str, characters: int) -> str:
+    """The document up to where it could be read if all that is read of it now were taken out: what comes after can
+    play no part, and is not read again for each word."""
+    if characters >= len(document):
+        return document
+    reach = characters + ranker.characters_read(query, document[characters:])
+    blank = re.compile(r"\s").search(document, reach)
+    return document[: blank.start()] if blank else document
+
+
+def _texts(words: Sequence[WordSpan]) -> int:
+    """How many texts are scored for these words at most: each without one, and without all of a repeated one."""
+    return len(words) + sum(len(where) > 1 for where in places_of(words).values())
 
 
 def _strongest_first(
-    places: dict[str, list[tuple[int, int]]], effect: Callable[[], float]
+    places: dict[str, list[Span]], effect: Callable[[list[Span]], float]
 ) -> tuple[TermEffect, ...]:
-    terms = [TermEffect(word, len(where), effect()) for word, where in places.items()]
+    terms = [TermEffect(word, len(where), effect(where)) for word, where in places.items()]
     return tuple(sorted(terms, key=lambda term: -term.effect))
-
-
-def _score_each_once(ranker: Ranker, pairs: list[Pair]) -> list[float]:
-    """The pairs' scores; a pair that recurs (a word that occurs once is also a whole term) is scored once."""
-    distinct = list(dict.fromkeys(pairs))
-    scores = dict(zip(distinct, map(float, ranker.score(distinct)), strict=True))
-    return [scores[pair] for pair in pairs]
-
-
-def _listed(terms: list[TermEffect]) -> str:
-    return ", ".join(f"'{term.word}' ({-term.effect:+.2f})" for term in terms)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -20,7 +21,7 @@ from whyrank.learning.models.words import WordNetwork
 from whyrank.learning.opened_chunks import OpenedChunks
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.neural import NOT_CONTENT, TOKENS_A_BATCH, NeuralRanker
-from whyrank.rankers.ranker import Pair, Progress, Ranker, Scores
+from whyrank.rankers.ranker import Pair, Progress, Ranker, Scores, characters_within
 from whyrank.text.alignment import CannotAlign
 from whyrank.text.pieces import Pieces
 from whyrank.text.tokens import Tokens
@@ -70,6 +71,15 @@ class Trained(NeuralRanker):
 
     def document_tokens(self, query: str, text: str) -> Tokens:
         return self.pieces.whole(text, query=self.network.chunker.cut_query(query))
+
+    def characters_read(self, query: str, text: str) -> int:
+        """All that its chunks have room for, found by halving, token by token."""
+        chunker = self.network.chunker
+        asked = chunker.cut_query(query)
+        if not chunker.cuts(asked, text):
+            return len(text)
+        ends = [span[1] for span in self.pieces.whole(text).spans if span is not None]
+        return ([0, *ends])[bisect_left(ends, True, key=lambda end: chunker.cuts(asked, text[:end]))]
 
     def opened_tokens(self, query: str, text: str, side: str = "document") -> Tokens:
         """CannotAlign for what is short enough and not all read even so: a query longer than its room, or words of
@@ -122,6 +132,9 @@ class TrainedOnWords(Ranker):
     @property
     def document_length(self) -> int:
         return int(self.network.settings.max_length)
+
+    def characters_read(self, query: str, text: str) -> int:
+        return characters_within(self.document_tokens(query, text), self.document_length, text)
 
     def document_tokens(self, query: str, text: str) -> Tokens:
         """The document's units; the query, which is read apart, takes no room."""

@@ -63,6 +63,12 @@ class CrossEncoder(NeuralRanker):
     def document_tokens(self, query: str, text: str) -> Tokens:
         return self.pieces.whole(text, query=query)
 
+    def characters_read(self, query: str, text: str) -> int:
+        """As the pair is cut: of a long query and a long document, both."""
+        if len(self.document_tokens(query, text)) <= self.document_length:
+            return len(text)
+        return max((span[1] for span in self.pieces.pair(query, text).spans if span is not None), default=0)
+
     def opened_inputs(self, pairs: Sequence[Pair], side: str = "document") -> Inputs:
         return self.batch(self.pieces.pairs(pairs))
 

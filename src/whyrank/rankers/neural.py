@@ -17,7 +17,7 @@ from whyrank.encoders.site import Site
 from whyrank.encoders.tap import Value
 from whyrank.errors import UserError
 from whyrank.rankers.checkpoint import Checkpoint
-from whyrank.rankers.ranker import Pair, Ranker
+from whyrank.rankers.ranker import Pair, Ranker, characters_within
 from whyrank.text.pieces import Pieces, Sequenced
 from whyrank.text.tokens import Tokens
 
@@ -81,6 +81,9 @@ class NeuralRanker(Ranker):
     def document_length(self) -> int:
         """How many tokens a sequence with a document may have before the document is cut."""
         return self.max_length
+
+    def characters_read(self, query: str, text: str) -> int:
+        return characters_within(self.document_tokens(query, text), self.document_length, text)
 
     @abstractmethod
     def document_tokens(self, query: str, text: str) -> Tokens:

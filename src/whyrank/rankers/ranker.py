@@ -93,6 +93,10 @@ class Ranker(ABC):
     def fingerprint(self) -> str:
         """A hash of everything that decides this ranker's scores."""
 
+    def characters_read(self, query: str, text: str) -> int:
+        """How many characters of a document are read, beside this query, before it is cut: all, unless it cuts."""
+        return len(text)
+
     def score(self, pairs: Iterable[Pair], progress: Progress | None = None) -> np.ndarray:
         """The scores of (query, document) pairs, in their order."""
         pairs = list(pairs)
@@ -136,6 +140,13 @@ class CutsDocuments(Protocol):
     def document_tokens(self, query: str, text: str) -> Tokens:
         """The whole document's tokens, as they are counted."""
         ...
+
+
+def characters_within(tokens: Tokens, length: int, text: str) -> int:
+    """How many characters of a text are read where a sequence may have so many tokens and the text is cut."""
+    spans = [span for span in tokens.spans if span is not None]
+    kept = length - (len(tokens) - len(spans))
+    return len(text) if kept >= len(spans) else spans[kept - 1][1] if kept > 0 else 0
 
 
 def check_pairs(pairs: Sequence[Pair]) -> None:

@@ -101,6 +101,9 @@ class SemanticBM(Ranker):
         what = f"{len(model.heads)} heads in {model.layers} of {base.encoder.layers} layers"
         self.source = Source(f"fitted to {base.name}", f"{what}, {len(model.slopes)} coefficients")
 
+    def characters_read(self, query: str, text: str) -> int:
+        return self.base.characters_read(query, text)
+
     def scores(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Scores:
         values, cut = np.empty(len(pairs)), 0
         for start in range(0, len(pairs), PAIRS_AT_A_TIME):

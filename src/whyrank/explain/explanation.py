@@ -1,0 +1,142 @@
+"""What `explain_words` returns: effects in the ranker's own score units, in sentences and as a figure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from whyrank.reports.highlighted_text import draw_highlighted_text
+
+#: Pieces of text in a figure, at most; of a longer text, those around its strongest words.
+MOST_DRAWN = 400
+#: Pieces to either side of a strong one that are drawn with it.
+AROUND = 4
+
+
+class WordEffect(NamedTuple):
+    """One occurrence of a word: text[start:end], and what it adds to the score."""
+
+    word: str
+    start: int
+    end: int
+    effect: float
+
+
+class TermEffect(NamedTuple):
+    """All occurrences of a word, of those that are read, together."""
+
+    word: str
+    times: int
+    effect: float
+
+
+class SentenceEffect(NamedTuple):
+    """A sentence (or several, or a part of a long one): text[start:end], and what it adds to the score."""
+
+    start: int
+    end: int
+    effect: float
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What an explanation is about: the document's words, those of them that the ranker reads (the first
+    `characters` characters), those that were taken out by themselves, and how many texts were scored.
+    `query_words` counts the query's distinct words that were not taken out."""
+
+    words: int
+    read: int
+    tried: int
+    characters: int
+    calls: int
+    query_words: int = 0
+
+
+@dataclass(frozen=True)
+class WordExplanation:
+    """A score and the words behind it; effects are in the ranker's own score units."""
+
+    ranker: str
+    query: str
+    document: str
+    score: float
+    words: tuple[WordEffect, ...]
+    terms: tuple[TermEffect, ...]
+    query_terms: tuple[TermEffect, ...]
+    coverage: Coverage
+    sentences: tuple[SentenceEffect, ...] = ()
+
+    def in_words(self, most: int = 3) -> str:
+        """Two or three sentences for a person."""
+        up = [term for term in self.terms if term.effect > 0][:most]
+        down = [term for term in reversed(self.terms) if term.effect < 0][:most]
+        held = max(self.query_terms, key=lambda term: term.effect, default=None)
+        sentences = [f"The score is {self.score:.2f}."]
+        if up:
+            sentences.append(f"It would fall most without {_listed(up)}.")
+        if down and down[0].effect < -0.1 * max((term.effect for term in up), default=0):
+            sentences.append(f"It would rise without {_listed(down)}.")
+        if held is not None and held.effect > 0:
+            sentences.append(f"Of the query's words, '{held.word}' matters most ({-held.effect:+.2f} without it).")
+        return " ".join([*sentences, *self._left_out()])
+
+    def _left_out(self) -> Iterator[str]:
+        """What this explanation is not about, if there is something."""
+        about = self.coverage
+        if about.read < about.words:
+            yield (
+                f"{self.ranker} reads the first {about.read} of the document's {about.words} words; the others "
+                "have no part in the score."
+            )
+        if about.tried < about.read:
+            yield (
+                f"Of {about.read} words, {about.tried} were taken out one by one: those of the sentences without "
+                f"which the score changes most ({about.calls} texts scored)."
+            )
+        if about.query_words:
+            yield f"{about.query_words} of the query's words were not taken out."
+
+    def draw(self, path: Path | str, most: int = 8) -> Path:
+        """The document with each word's effect behind it, and the strongest words as bars, as SVG or PNG."""
+        strongest = sorted(
+            sorted(self.terms, key=lambda term: -abs(term.effect))[:most], key=lambda term: -term.effect
+        )
+        return draw_highlighted_text(
+            Path(path),
+            title=f"“{self.query}”",
+            subtitle=f"{self.ranker} scores this document {self.score:.2f}; green raises it, red lowers it",
+            text=self._drawn(),
+            bars=[(term.word + (f" ×{term.times}" if term.times > 1 else ""), term.effect) for term in strongest],
+            bars_label="score lost without the word",
+        )
+
+    def chunks(self) -> list[tuple[str, float]]:
+        """What is read of the document split at white space, each chunk with the effect of the words in it."""
+        words, found, number = sorted(self.words, key=lambda word: word.start), [], 0
+        for match in re.finditer(r"\S+", self.document[: self.coverage.characters]):
+            effect = 0.0
+            while number < len(words) and words[number].start < match.end():
+                effect += words[number].effect
+                number += 1
+            found.append((match.group(), effect))
+        return found
+
+    def _drawn(self) -> list[tuple[str, float]]:
+        """The chunks of a figure: all, or those around the strongest, with dots between them."""
+        chunks = self.chunks()
+        if len(chunks) <= MOST_DRAWN:
+            return chunks
+        order = sorted(range(len(chunks)), key=lambda i: -abs(chunks[i][1]))
+        strong = order[: MOST_DRAWN // (2 * AROUND + 2)]
+        kept = sorted({i for one in strong for i in range(one - AROUND, one + AROUND + 1) if 0 <= i < len(chunks)})
+        found: list[tuple[str, float]] = []
+        for before, i in zip([-1, *kept], kept, strict=False):
+            found += [("…", 0.0)] * (i > before + 1) + [chunks[i]]
+        return [*found, ("…", 0.0)] if kept[-1] < len(chunks) - 1 else found
+
+
+def _listed(terms: list[TermEffect]) -> str:
+    return ", ".join(f"'{term.word}' ({-term.effect:+.2f})" for term in terms)
