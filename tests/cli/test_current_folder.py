@@ -39,18 +39,22 @@ def here(tmp_path: Path) -> Path:
     return folder
 
 
+def environment() -> dict[str, str]:
+    """As a user's: without what would keep the current folder off the path in any case."""
+    return {**{name: os.environ[name] for name in os.environ if name != "PYTHONSAFEPATH"}, "OMP_NUM_THREADS": "1"}
+
+
 def run(here: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     """As the installed script runs, which has its own folder and not the current one on the path."""
     script = here.parent / "bin" / "whyrank"
     script.parent.mkdir()
     script.write_text("from whyrank.cli.app import main\n\nif __name__ == '__main__':\n    main()\n")
     command = [sys.executable, script, *arguments]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.run([*map(str, command)], cwd=here, capture_output=True, text=True, env=environment)
+    return subprocess.run([*map(str, command)], cwd=here, capture_output=True, text=True, env=environment())
 
 
 def test_the_traps_do_run_when_the_folder_is_on_the_path(here: Path) -> None:
-    subprocess.run([sys.executable, "-m", "whyrank", "--help"], cwd=here, capture_output=True)
+    subprocess.run([sys.executable, "-m", "whyrank", "--help"], cwd=here, capture_output=True, env=environment())
     assert (here.parent / "run").exists()
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import signal
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterable
 from pathlib import Path
 
+import dask
 import pytest
 
 from whyrank.engines.engine import open_workers
@@ -51,10 +55,27 @@ def test_scheduler_workers_and_their_pages_listen_on_loopback_and_serve_no_page(
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/{page}", timeout=5)
 
 
-def test_the_environment_is_as_it_was_after_starting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONSAFEPATH", "")
+def environment() -> dict[str, str]:
+    """Without the process's own number, which is left there to be known by its workers."""
+    return {name: value for name, value in os.environ.items() if name != "__DASK_PARENT_PID"}
+
+
+@pytest.mark.parametrize("safe_path", [None, "", "1"])
+def test_environment_and_settings_are_as_they_were_afterwards_even_if_a_worker_was_restarted(
+    safe_path: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PYTHONSAFEPATH", "PYTHONHASHSEED"):
+        monkeypatch.delenv(name, raising=False)
+    if safe_path is not None:
+        monkeypatch.setenv("PYTHONSAFEPATH", safe_path)
+    before, settings = environment(), copy.deepcopy(dask.config.config)
     with open_workers(1) as engine:
-        assert engine.client is not None
-        (safe,) = engine.client.run(lambda: __import__("sys").flags.safe_path).values()
-        assert safe
-    assert os.environ["PYTHONSAFEPATH"] in ("", "1")
+        assert engine.client is not None and engine.cluster is not None
+        (nanny,) = engine.cluster.workers.values()
+        first = nanny.pid
+        os.kill(first, signal.SIGKILL)
+        while nanny.pid in (None, first):
+            time.sleep(0.05)
+        assert engine.client.submit(lambda: sys.flags.safe_path).result()
+    assert environment() == before
+    assert dask.config.config == settings

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
 import dask
@@ -24,12 +24,15 @@ PATIENCE = 20
 LIVES = 3
 #: Python leaves the current folder out of its path: a `multiprocessing.py` that lies there is not run by a worker.
 SAFE_PATH = {"PYTHONSAFEPATH": "1"}
+#: The setting that names what nannies put into the environment of the workers that they start, and one more
+#: variable that they put there unasked.
+SPAWNING, HASH_SEED = "distributed.nanny.pre-spawn-environ", "PYTHONHASHSEED"
 #: Our own workers end with us and say nothing of being stopped (one that is killed is told by its nanny); what all
 #: items share may be large; no pages are served.
 OWN = {
     "distributed.worker.daemon": True,
-    "distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "error",
-    **{f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in SAFE_PATH.items()},
+    f"{SPAWNING}.DASK_LOGGING__DISTRIBUTED": "error",
+    **{f"{SPAWNING}.{name}": value for name, value in SAFE_PATH.items()},
     "distributed.admin.large-graph-warning-threshold": "1GB",
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
@@ -114,10 +117,15 @@ def _itself(shared: Shared) -> Shared:
 
 
 @contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """These variables are set while it lasts, for the processes started meanwhile."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
+def _environment_for_workers() -> Iterator[None]:
+    """The current folder is off the path of processes started meanwhile; then the environment is as it was.
+
+    Nannies run in this process and change its own environment whenever they start a worker, also one in place of
+    another that died.
+    """
+    names = {*dask.config.get(SPAWNING), HASH_SEED, *SAFE_PATH}
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(SAFE_PATH)
     try:
         yield
     finally:
@@ -135,10 +143,12 @@ class LocalWorkers(DaskCluster):
         super().__init__("")
         self.workers = workers
         self.cluster: LocalCluster | None = None
+        self.settings = ExitStack()
 
     def __enter__(self) -> Self:
-        dask.config.set({"distributed.scheduler.allowed-failures": LIVES, **OWN})
-        with _environment(SAFE_PATH):
+        with ExitStack() as settings:
+            settings.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": LIVES, **OWN}))
+            settings.enter_context(_environment_for_workers())
             self.cluster = LocalCluster(
                 n_workers=self.workers,
                 threads_per_worker=1,
@@ -148,7 +158,8 @@ class LocalWorkers(DaskCluster):
                 dashboard_address=f"{LOOPBACK}:0",
                 scheduler_kwargs={"dashboard": False},
             )
-        self.client = Client(self.cluster)
+            self.client = Client(self.cluster)
+            self.settings = settings.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -156,7 +167,8 @@ class LocalWorkers(DaskCluster):
         log = logging.getLogger("distributed")
         level = log.level
         log.setLevel(logging.ERROR)
-        super().__exit__()
-        if self.cluster is not None:
-            self.cluster.close()
+        with self.settings:
+            super().__exit__()
+            if self.cluster is not None:
+                self.cluster.close()
         log.setLevel(level)
