@@ -1,6 +1,6 @@
 """`python -m whyrank`."""
 
-from whyrank.cli.app import main
+from whyrank.cli.start import main
 
 if __name__ == "__main__":
     main()

@@ -24,7 +24,7 @@ from whyrank.cli.patch import patch
 from whyrank.cli.pipes import survive_closed_pipes
 from whyrank.cli.rank import rank
 from whyrank.cli.semantic_bm import semantic_bm
-from whyrank.cli.stop import MESSAGE, STOPPED, stop_cleanly
+from whyrank.cli.stop import MESSAGE, exit_code, was_stopped
 from whyrank.cli.study import app as study
 from whyrank.cli.suppress import suppress
 from whyrank.cli.train import train
@@ -81,14 +81,13 @@ def options(
 
 
 def main() -> None:
-    """Exit 0: done; 2: the user's mistake, in one line; 1: our bug; 130: stopped from the keyboard."""
+    """Exit 0: done; 2: the user's mistake, in one line; 1: our bug; 130, 143, 129: stopped by a signal."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     survive_closed_pipes()
     show_log()
-    stop_cleanly()
     try:
         code = app(prog_name="whyrank", standalone_mode=False) or 0
-        if code == STOPPED:
+        if was_stopped():
             raise KeyboardInterrupt
         sys.exit(code)
     except UserError as error:
@@ -99,7 +98,7 @@ def main() -> None:
         sys.exit(2)
     except (KeyboardInterrupt, typer.Abort):
         complain(MESSAGE)
-        sys.exit(STOPPED)
+        sys.exit(exit_code())
     except Exception:
         complain("this is a bug of whyrank, not your mistake; please report it with what follows")
         raise

@@ -45,10 +45,9 @@ def audit(
     from whyrank.axioms.pool import Pool
     from whyrank.collections.catalogue import open_collection
     from whyrank.rankers.load import load
-    from whyrank.rankers.shards import forget_shards
     from whyrank.reports.audit import write_audit
-    from whyrank.reports.manifest import RunFolder
     from whyrank.store.packages import sha256
+    from whyrank.store.run_folder import RunFolder
 
     chosen = parse_axioms(axioms)
     choices, origin = choose(n, seed, term, filler, top, ranks, having), pair_options(run, synonyms, wordnet)
@@ -76,7 +75,7 @@ def audit(
         with progress_bar("making pairs", n * len(chosen), "documents") as advance:
             made = make_pairs(chosen, opened, rankers, choices, origin, pool=pool, progress=advance)
         own, dropped = made.pairs, made.drop_counts()
-    shards = out / f".shards-{folder.key}"
+    shards = folder.work("shards")
     with progress_bar("scoring", 2 * len(own) * len(rankers), "inputs") as advance:
         result = audit_pairs(
             rankers, own, idf=pool.idf, delta=delta, seed=seed, dropped=dropped, shards=shards, progress=advance
@@ -85,7 +84,6 @@ def audit(
     folder.begin()
     paths = write_audit(result, out, manifest)
     folder.save(manifest)
-    forget_shards(shards)
     show(result)
     for scored in result.scored:
         if scored.dropped:

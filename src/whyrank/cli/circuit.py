@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from whyrank import __version__
 from whyrank.cli import options
 from whyrank.cli.console import command, console, progress_bar, say, suggest
 from whyrank.cli.editing import given_up_when_refused
@@ -58,10 +57,9 @@ def circuit(
     from whyrank.circuits.search import Search
     from whyrank.circuits.threshold import Threshold
     from whyrank.rankers.load import load
-    from whyrank.rankers.shards import forget_shards
     from whyrank.reports.circuit import write_circuit
-    from whyrank.reports.manifest import RunFolder
     from whyrank.store.packages import sha256
+    from whyrank.store.run_folder import RunFolder
     from whyrank.store.stages import Stages
 
     search = Search(
@@ -76,7 +74,7 @@ def circuit(
     sets = sets_of(opened, pairs, skip)
     rarity = rarity_of(opened, sets, idf, collection)
     inputs: dict[str, Any] = {
-        "whyrank": __version__, "ranker": [opened.name, opened.fingerprint()],
+        "ranker": [opened.name, opened.fingerprint()],
         "pairs": [sha256(path) for path in pairs], "request": repr(request),
         "idf": [rarity.source, rarity.fingerprint()], "skip": skip,
     }  # fmt: skip
@@ -86,13 +84,12 @@ def circuit(
         folder.begin()
         return progress_bar(name, count, "pairs")
 
-    kept = out / f".stages-{folder.key}"
+    kept = folder.work("stages")
     with given_up_when_refused(folder):
         found = find_circuit(opened, sets, rarity, request, stages=Stages(kept), watch=watch)
     manifest = folder.record(pairs={name: len(some) for name, some in sets.items()})
     paths = write_circuit(found, out, manifest)
     folder.save(manifest)
-    forget_shards(kept)
     show(found)
     say(f"wrote {', '.join(path.name for path in paths)} to {out}")
     suggest(

@@ -30,10 +30,10 @@ def demo(
     from whyrank.explain.words import explain_words
     from whyrank.rankers.load import load
     from whyrank.rankers.rerank import rerank, safe_name
-    from whyrank.reports.manifest import RunFolder
+    from whyrank.store.run_folder import RunFolder
 
     collection = open_demo()
-    folder = RunFolder.claim(out, "demo", {})
+    folder = RunFolder.claim(out, "demo", {}, renew=True)
     say(f"loading {ranker}")
     model = load(ranker, collection=collection)
     say(f"{ranker}: {model.source}")

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from whyrank import __version__
 from whyrank.cli import options
 from whyrank.cli.console import command, say, suggest
 from whyrank.cli.edit_tables import show_experiment, show_turns, warn
@@ -116,9 +115,8 @@ def _experiment(
 ) -> None:  # fmt: skip
     from whyrank.edits.term_edit import check_rule
     from whyrank.edits.two_tokens import SCALES, two_tokens
-    from whyrank.rankers.shards import forget_shards
-    from whyrank.reports.manifest import RunFolder
     from whyrank.reports.two_tokens import write_experiment
+    from whyrank.store.run_folder import RunFolder
 
     check_rule(rule)
     chosen = parse_scales(scales) if scales else SCALES
@@ -126,7 +124,7 @@ def _experiment(
     assert opened is not None
     queries = dict(list(opened.queries.items())[:n])
     inputs = {
-        "whyrank": __version__, "ranker": model.fingerprint(), "collection": opened.fingerprint(),
+        "ranker": model.fingerprint(), "collection": opened.fingerprint(),
         "queries": list(queries), "head": head,
         "scales": list(chosen), "rule": rule, "idf": fingerprint_of_idf(idf), "seed": seed, "what": "experiment",
     }  # fmt: skip
@@ -143,8 +141,6 @@ def _experiment(
     manifest = folder.record(items=found["items"])
     paths = write_experiment(result, out, manifest)
     folder.save(manifest)
-    if shards is not None:
-        forget_shards(shards)
     show_experiment(result)
     say(f"wrote {', '.join(path.name for path in paths)} to {out}")
     suggest(f"open {out / 'report.html'} in a browser")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from whyrank.edits.term_edit import Edits
     from whyrank.rankers.neural import NeuralRanker
     from whyrank.rankers.ranker import Progress, Watch
-    from whyrank.reports.manifest import RunFolder
+    from whyrank.store.run_folder import RunFolder
 
 Save = Annotated[
     Path | None, typer.Option("--save", help="Save the edited ranker as a checkpoint in this folder.")
@@ -77,7 +77,6 @@ def run_preview(
     """Ranks the collection without and with the change; shows it, and writes the run folder if there is one."""
     from whyrank.edits.preview import preview
     from whyrank.edits.unedited import Unedited
-    from whyrank.rankers.shards import forget_shards
 
     stage, folder = claimed(dial, collection, out, "edit", run, k, n, seed, settings)
     shards, step = shards_of(folder), step_of(folder)
@@ -93,9 +92,8 @@ def run_preview(
         show_turns(result)
     show_moves(result)
     show_cost(result["cost"])
-    if folder is not None and shards is not None:
+    if folder is not None:
         _write_preview(result, cost, folder)
-        forget_shards(shards)
 
 
 def claimed(
@@ -105,7 +103,7 @@ def claimed(
     """The first stage, and the run folder claimed for this work if one is asked for."""
     from whyrank.cli.rank import first_stage_of
     from whyrank.collections.records import fingerprint_of
-    from whyrank.reports.manifest import RunFolder
+    from whyrank.store.run_folder import RunFolder
 
     stage, _ = first_stage_of(collection, run, k)
     stage = dict(list(stage.items())[:n])
@@ -135,24 +133,21 @@ def step_of(folder: RunFolder | None) -> Watch:
 @contextmanager
 def given_up_when_refused(folder: RunFolder | None) -> Iterator[None]:
     """Leaves nothing of a run folder whose work turns out to be refused, so that it can be used again."""
-    from whyrank.rankers.shards import forget_shards
-    from whyrank.reports.manifest import CLAIM
+    from whyrank.store.atomic import DiskError
 
     try:
         yield
+    except DiskError:
+        raise
     except UserError:
-        if folder is not None and folder.path.is_dir():
-            for kind in ("shards", "stages"):
-                forget_shards(folder.path / f".{kind}-{folder.key}")
-            (folder.path / CLAIM).unlink(missing_ok=True)
-            if not any(folder.path.iterdir()):
-                folder.path.rmdir()
+        if folder is not None:
+            folder.give_up()
         raise
 
 
 def shards_of(folder: RunFolder | None) -> Path | None:
     """Where finished parts are kept until all is done."""
-    return None if folder is None else folder.path / f".shards-{folder.key}"
+    return None if folder is None else folder.work("shards")
 
 
 def _write_preview(result: dict[str, Any], cost: Cost, folder: RunFolder) -> None:

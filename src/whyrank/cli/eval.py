@@ -36,7 +36,7 @@ def evaluate_runs(
     from whyrank.collections.records import fingerprint_of
     from whyrank.collections.splits import counts
     from whyrank.evaluation.evaluate import MEASURES, evaluate
-    from whyrank.reports.manifest import RunFolder
+    from whyrank.store.run_folder import RunFolder
 
     if len(set(runs)) < len(runs):
         raise UserError("the same run is given twice", todo="name each run once; the first is the baseline")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +17,7 @@ from whyrank.collections.records import fingerprint_of
 
 if TYPE_CHECKING:
     from whyrank.learning.finetune import FineTuning, Moment, Watch
-    from whyrank.reports.manifest import RunFolder
+    from whyrank.store.run_folder import RunFolder
 
 RESULT = "finetune.json"
 EVERY = "full,aligned-full,embeddings,aligned-embeddings"
@@ -54,7 +53,7 @@ def finetune(
     from whyrank.learning.training.contents import lines_hash
     from whyrank.learning.training.judgements import judged
     from whyrank.rankers.load import load
-    from whyrank.reports.manifest import RunFolder
+    from whyrank.store.run_folder import RunFolder
 
     settings = Settings(
         parse_conditions(conditions), seeds, epochs, rate, negatives, batch, patience, positive, k, queries, seed
@@ -73,11 +72,11 @@ def finetune(
         "settings": settings.to_json(),
     }
     folder = RunFolder.claim(out, "finetune", inputs)
-    if folder.manifest() and (out / RESULT).is_file():
+    told = folder.result(RESULT)
+    if told is not None:
         say(f"{out} holds the result already")
-        told = json.loads((out / RESULT).read_text(encoding="utf-8"))
     else:
-        tuning = FineTuning.of(model, what, first, settings, out, out / f".training-{folder.key}")
+        tuning = FineTuning.of(model, what, first, settings, out, folder.work("training"))
         told = _train(tuning, folder, {"collection": collection, "first_stage": origin})
     show(told)
     suggest(

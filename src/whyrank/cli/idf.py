@@ -37,8 +37,8 @@ def idf(
     from whyrank.edits.correlations import idf_correlations
     from whyrank.interventions.api import neural
     from whyrank.reports.idf import write_idf
-    from whyrank.reports.manifest import RunFolder
     from whyrank.store.atomic import whole_file
+    from whyrank.store.run_folder import RunFolder
 
     opened = open_collection(collection) if collection else None
     if opened is None:

@@ -71,10 +71,9 @@ def patch(
     from whyrank.interventions.api import Request, neural
     from whyrank.interventions.api import patch as run
     from whyrank.interventions.summary import KEEPS
-    from whyrank.rankers.shards import forget_shards
-    from whyrank.reports.manifest import RunFolder
     from whyrank.reports.patch import write_patch
     from whyrank.store.packages import sha256
+    from whyrank.store.run_folder import RunFolder
 
     request = Request(
         method=method, sites=sites, by=by, to=to, direction=direction, freeze_mlp=freeze_mlp, ablate=ablate,
@@ -101,7 +100,7 @@ def patch(
         "reference": sha256(reference) if reference else None,
     }
     folder = RunFolder.claim(out, "patch", inputs)
-    shards = out / f".shards-{folder.key}"
+    shards = folder.work("shards")
 
     def step(name: str, count: int) -> AbstractContextManager[Progress]:
         folder.begin()  # all is well so far: from here on the folder is this work's
@@ -120,7 +119,6 @@ def patch(
     effects.write(out / "effects.parquet")
     paths = [out / "effects.parquet", *write_patch(summary, out, manifest, hide=hide)]
     folder.save(manifest)
-    forget_shards(shards)
     show(summary)
     for reason, count in effects.dropped.items():
         say(f"left out: {count} pairs ({reason})")

@@ -40,8 +40,7 @@ def rank(
     from whyrank.collections.trec import write_run
     from whyrank.rankers.load import load
     from whyrank.rankers.rerank import rerank
-    from whyrank.rankers.shards import forget_shards
-    from whyrank.reports.manifest import RunFolder
+    from whyrank.store.run_folder import RunFolder
 
     opened = open_collection(collection)
     say_queries(opened, collection)
@@ -58,7 +57,7 @@ def rank(
     }
     folder = RunFolder.claim(out, "rank", inputs)
     started = time.monotonic()
-    shards = out / f".shards-{folder.key}"
+    shards = folder.work("shards")
     total = sum(len(rows[:k]) for rows in stage.values())
     with progress_bar(f"re-ranking {origin}", total) as advance:
         result = rerank(_by_passages(model, passages), opened, stage, k=k, shards=shards, progress=advance)
@@ -72,7 +71,6 @@ def rank(
         pairs=result.pairs,
         cut=result.cut,
     )
-    forget_shards(shards)
     seconds = time.monotonic() - started
     rate = f"{seconds:.1f} s ({result.pairs / seconds:.0f} pairs/s)"
     say(f"{result.pairs} pairs of {len(result.run)} queries in {rate}")

@@ -57,10 +57,9 @@ def semantic_bm(
     from whyrank.collections.catalogue import open_collection
     from whyrank.collections.idf import token_idf
     from whyrank.rankers.load import load
-    from whyrank.rankers.shards import forget_shards
-    from whyrank.reports.manifest import RunFolder
     from whyrank.reports.semantic_bm import write_semantic_bm
     from whyrank.store.atomic import whole_file
+    from whyrank.store.run_folder import RunFolder
 
     settings: dict[str, Any] = {"max_length": max_length} if max_length else {}
     opened = cross_encoder(load(ranker, **settings))
@@ -83,7 +82,7 @@ def semantic_bm(
     }  # fmt: skip
     folder = RunFolder.claim(out, "semantic-bm", inputs)
     folder.begin()
-    shards = out / f".shards-{folder.key}"
+    shards = folder.work("shards")
     with progress_bar(f"reading {origin}", len(pairs)) as advance:
         samples = read_samples(opened, pairs, shards, advance)
     say(f"fitting {len(chosen)} heads, and their rivals, to {len(samples)} scores")
@@ -101,7 +100,6 @@ def semantic_bm(
     rows = list(zip(points["qid"], points["docno"], points["cross_encoder"], points["semantic_bm"], strict=True))
     paths = [out / "predictions.parquet", *write_semantic_bm(summary, rows, out, manifest)]
     folder.save(manifest)
-    forget_shards(shards)
     show(summary)
     say(f"wrote {', '.join(path.name for path in paths)} to {out}")
     suggest(

@@ -24,9 +24,7 @@ def run_in_processes(count: int) -> int:
     try:
         return _first_failure(running)
     finally:
-        for process in running:
-            process.terminate()
-            process.wait()
+        _end(running)
 
 
 def _first_failure(running: list[subprocess.Popen[bytes]]) -> int:
@@ -40,6 +38,18 @@ def _first_failure(running: list[subprocess.Popen[bytes]]) -> int:
                 return abs(failed[0])
         time.sleep(0.05)
     return max(abs(process.returncode) for process in running)
+
+
+def _end(running: list[subprocess.Popen[bytes]]) -> None:
+    """Asks all to stop, and makes those stop that do not."""
+    for process in running:
+        process.terminate()
+    for process in running:
+        try:
+            process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def _start(number: int, count: int, port: int) -> subprocess.Popen[bytes]:

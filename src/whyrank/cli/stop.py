@@ -1,4 +1,4 @@
-"""Ctrl-C, at any moment."""
+"""Ctrl-C, SIGTERM and SIGHUP, at any moment: one line, the exit code of the signal, and no child left behind."""
 
 from __future__ import annotations
 
@@ -6,28 +6,52 @@ import os
 import signal
 from types import FrameType
 
-#: The exit code of a command stopped from the keyboard.
-STOPPED = 130
 MESSAGE = "stopped; the same command again goes on where it can"
+#: What a shell says of a process that a signal ended: 128 and the signal's number.
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 #: What a frame of Python's import machinery calls its file.
 IMPORTING = "<frozen importlib._bootstrap>"
 
 
+class Stopped(KeyboardInterrupt):
+    """Raised where the command is when a signal arrives; everything on the way out cleans up after itself."""
+
+    def __init__(self, number: int = signal.SIGINT) -> None:
+        super().__init__()
+        self.code = 128 + number
+
+
+_received: list[Stopped] = []
+
+
 def stop_cleanly() -> None:
-    """Ctrl-C raises KeyboardInterrupt, but while a module loads it ends the process there and then.
+    """Signals raise `Stopped`, but while a module loads they end the process there and then.
 
-    The C++ of torch aborts when the exception arrives during its import, and numpy swallows it and cannot be
-    loaded again. A signal that is ignored (a job in the background) stays ignored.
+    The C++ of torch aborts when an exception arrives during its import, and numpy swallows it and cannot be loaded
+    again. A signal that is ignored (a job in the background, nohup) stays ignored.
     """
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _stop)
+    for number in SIGNALS:
+        if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
+            signal.signal(number, _stop)
 
 
-def _stop(_: int, frame: FrameType | None) -> None:
+def exit_code() -> int:
+    """The exit code of the signal that arrived, of Ctrl-C if Python itself raised the interrupt."""
+    return _received[0].code if _received else 128 + signal.SIGINT
+
+
+def was_stopped() -> bool:
+    """Whether a signal arrived, whoever caught what it raised."""
+    return bool(_received)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    stopped = Stopped(number)
+    _received.append(stopped)
     if _importing(frame):
         os.write(2, f"whyrank: {MESSAGE}\n".encode())
-        os._exit(STOPPED)
-    raise KeyboardInterrupt
+        os._exit(stopped.code)
+    raise stopped
 
 
 def _importing(frame: FrameType | None) -> bool:

@@ -69,9 +69,9 @@ def run_semantic_circuit(
     from whyrank.circuits.reading import cross_encoder
     from whyrank.collections.catalogue import open_collection
     from whyrank.rankers.load import load
-    from whyrank.reports.manifest import RunFolder
     from whyrank.reports.semantic_circuit_study import write_study
     from whyrank.store.packages import sha256
+    from whyrank.store.run_folder import RunFolder
     from whyrank.studies.semantic_circuit import stages
     from whyrank.studies.stand_ins import stand_in_words
 
@@ -129,15 +129,14 @@ def run_term_frequency(
     seed: int = 0,
 ) -> None:
     """A page a ranker, each in its own run folder, and the atlas; rankers that are done are not studied again."""
-    import json
-
     from whyrank.axioms.make import Choices
     from whyrank.collections.catalogue import open_collection
     from whyrank.interventions.api import neural
     from whyrank.rankers.rerank import safe_name
     from whyrank.reports.atlas import write_atlas
-    from whyrank.reports.manifest import RunFolder
     from whyrank.reports.term_frequency import RESULT
+    from whyrank.store.json_file import read_json
+    from whyrank.store.run_folder import RunFolder
     from whyrank.studies.term_frequency.atlas import atlas
 
     Choices(term=term)  # refuses an unknown one before anything is read
@@ -154,7 +153,7 @@ def run_term_frequency(
     for i, (name, model) in enumerate(opened.items(), start=1):
         say(f"\n[{i}/{len(opened)}] {name}: {model.source}; {model.encoder}")
         _study_one(name, model, documents, folders[name], sizes, term, hide, seed)
-    told = {name: json.loads((place / RESULT).read_text(encoding="utf-8")) for name, place in folders.items()}
+    told = {name: read_json(place / RESULT, dict[str, Any]) for name, place in folders.items()}
     manifest = folder.record(rankers=list(opened))
     pages = {name: Path(safe_name(name)) / "report.html" for name in opened}
     paths = write_atlas(atlas({one["ranker"]: one for one in told.values()}), pages, out, manifest)
@@ -173,13 +172,9 @@ def _study_one(
     seed: int,
 ) -> None:
     """One ranker's page; drawn again, if it is done, as it is asked for now."""
-    import json
-
-    from whyrank import __version__
     from whyrank.interventions.api import neural
-    from whyrank.rankers.shards import forget_shards
-    from whyrank.reports.manifest import RunFolder
     from whyrank.reports.term_frequency import RESULT, write_ranker
+    from whyrank.store.run_folder import RunFolder
     from whyrank.store.stages import Stages
     from whyrank.studies.term_frequency.analysis import RankerStudy
     from whyrank.studies.term_frequency.counting import PAPERS_SLOTS
@@ -187,35 +182,35 @@ def _study_one(
 
     mine = sizes.affordable(model.encoder)
     inputs: dict[str, Any] = {
-        "whyrank": __version__, "ranker": model.fingerprint(), "collection": documents.fingerprint(),
-        "sizes": vars(mine), "term": term, "seed": seed,
+        "ranker": model.fingerprint(), "collection": documents.fingerprint(), "sizes": vars(mine), "term": term,
+        "seed": seed,
     }  # fmt: skip
     folder = RunFolder.claim(out, "study term-frequency, one ranker", inputs)
-    done = folder.manifest()
-    if done:
+    known = folder.result(RESULT)
+    if known is not None:
         say("done before")
-        write_ranker(json.loads((out / RESULT).read_text(encoding="utf-8")), out, done, hide=hide)
+        write_ranker(known, out, folder.manifest(), hide=hide)
         return
     folder.begin()
-    kept = out / f".stages-{folder.key}"
 
     def watch(name: str, count: int) -> AbstractContextManager[Progress]:
         return progress_bar(name, count, "pairs")
 
     more = PAPERS_SLOTS - (sizes.most_k + 1)  # a term of one piece then leaves the text as much room as without
     wide = neural(name, sizes.max_length + more)
-    study = RankerStudy(model, documents, mine, Stages(kept), watch, wide, out, term, seed)
+    study = RankerStudy(model, documents, mine, Stages(folder.work("stages")), watch, wide, out, term, seed)
     manifest = folder.record(pairs=mine.pairs)
     write_ranker({**study.result(), "ranker": label(model)}, out, manifest, hide=hide)
     folder.save(manifest)
-    forget_shards(kept)
 
 
 def run_stage(stage: Stage, number: int, of: int) -> Stage:
     """Does a stage that is not done yet; what it had done of it before a kill is taken up by the command
     itself."""
+    from whyrank.store.run_folder import MANIFEST, is_finished
+
     known = stage.resolved()
-    if known.result.exists():
+    if is_finished(known.result.parent) if known.result.name == MANIFEST else known.result.exists():
         say(f"\n[{number}/{of}] {known.title}: done before")
         return known
     say(f"\n[{number}/{of}] {known.title}\n{command(*known.words())}")

@@ -152,10 +152,9 @@ def run_disentangled(
     ours: bool = True,
 ) -> None:
     """All trainings that are not done yet, then the parts, then the report; the same folder takes other parts."""
-    from whyrank import __version__
-    from whyrank.rankers.shards import forget_shards
     from whyrank.reports.disentangled import write_study
-    from whyrank.reports.manifest import RunFolder
+    from whyrank.store.atomic import remove_folder
+    from whyrank.store.run_folder import RunFolder
     from whyrank.store.stages import Stages
     from whyrank.studies.disentangled.study import DisentangledStudy
     from whyrank.studies.disentangled.trainings import Trainings
@@ -163,7 +162,7 @@ def run_disentangled(
     _check_tools(parts, workers)
     shared = ground.inputs()
     inputs = {
-        "whyrank": __version__, **shared, "sizes": ground.sizes.shared(), "seed": ground.seed,
+        **shared, "sizes": ground.sizes.shared(), "seed": ground.seed,
         "settings": dict(ground.told),
     }  # fmt: skip
     folder = RunFolder.claim(out, "study disentangled", inputs)
@@ -188,7 +187,7 @@ def run_disentangled(
         )
         paths = write_study(told, out, manifest)
     folder.save(manifest)
-    forget_shards(out / "stages" / STAGES / "shards")
+    remove_folder(out / "stages" / STAGES / "shards")
     _show(told)
     say(f"wrote {', '.join(path.name for path in paths)} to {out}")
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from whyrank import __version__
 from whyrank.cli import options
 from whyrank.cli.console import command, say, suggest
 from whyrank.cli.edit_tables import show_holders, show_suppression, warn
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from whyrank.collections.records import Run
     from whyrank.edits.block_list import BlockList
     from whyrank.edits.dial import Dial
-    from whyrank.reports.manifest import RunFolder
+    from whyrank.store.run_folder import RunFolder
 
 
 def suppress(
@@ -55,7 +54,6 @@ def suppress(
     from whyrank.edits.term_edit import check_rule
     from whyrank.errors import UserError
     from whyrank.reports.suppress import RESULT, knee_in_words
-    from whyrank.store.json_file import read_json
     from whyrank.store.packages import sha256
 
     chosen = parse_scales(scales)
@@ -71,12 +69,12 @@ def suppress(
     for reason, entries in listed.skipped.items():
         say(f"left out, {reason}: {', '.join(entries[:5])}{f' and {len(entries) - 5} more' * (len(entries) > 5)}")
     how = {"n": n, "threshold": threshold, "scales": list(chosen), "rule": rule, "seed": seed}
-    settings = {"whyrank": __version__, "terms": sha256(terms), "idf": fingerprint_of_idf(idf), **how}
+    settings = {"terms": sha256(terms), "idf": fingerprint_of_idf(idf), **how}
     stage, folder = claimed(dial, opened, out, "suppress", run, k, None, seed, settings)
     assert folder is not None
-    if folder.manifest():
-        say(f"{out} has the result of this already")
-        result = read_json(out / RESULT, dict[str, Any], todo="give another -o, or delete this folder")
+    result = folder.result(RESULT)
+    if result is not None:
+        say(f"{out} holds the result already")
     else:
         result = _suppress(dial, listed, opened, stage, folder, k, how)
     show_holders([result["holders"]])
@@ -103,10 +101,9 @@ def _suppress(
     from whyrank.edits.preview import describe_edits
     from whyrank.edits.suppress import suppress as measure
     from whyrank.edits.unedited import Unedited
-    from whyrank.rankers.shards import forget_shards
     from whyrank.reports.suppress import write_suppress
 
-    shards, step, model = folder.path / f".shards-{folder.key}", step_of(folder), dial.ranker
+    shards, step, model = folder.work("shards"), step_of(folder), dial.ranker
     with given_up_when_refused(folder):
         unedited = Unedited.ranked(model, collection, stage, k=k, shards=shards, step=step)
         found = measure(dial, listed, unedited, **how, shards=shards, step=step)
@@ -118,7 +115,6 @@ def _suppress(
     manifest = folder.record(pairs=found["kept"])
     paths = write_suppress(result, folder.path, manifest)
     folder.save(manifest)
-    forget_shards(shards)
     say(f"wrote {', '.join(path.name for path in paths)} to {folder.path}")
     return result
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,12 +15,12 @@ from whyrank.cli.train_console import only_the_first_speaks, show, tell_plan, tr
 from whyrank.collections.records import fingerprint_of
 from whyrank.engines.engine import open_workers
 from whyrank.errors import UserError
-from whyrank.learning.training.world import process_count
+from whyrank.learning.training.world import process_count, process_index
 
 if TYPE_CHECKING:
     from whyrank.learning.training.processes import Processes
     from whyrank.learning.training.training import Training
-    from whyrank.reports.manifest import RunFolder
+    from whyrank.store.run_folder import RunFolder
 
 RESULT = "train.json"
 #: What a flag is without a flag and without a file.
@@ -133,7 +132,7 @@ def _train(asked: dict[str, Any], told: dict[str, Any], out: Path, workers: int 
     from whyrank.learning.training.plan import backbone_checkpoint, plan_training
     from whyrank.learning.training.processes import open_processes
     from whyrank.learning.training.training import Training
-    from whyrank.reports.manifest import RunFolder
+    from whyrank.store.run_folder import RunFolder
 
     settled(model_class(asked["model"]), told, asked)  # what is told wrong is refused before anything is opened
     backbone_checkpoint(asked["backbone"])
@@ -156,14 +155,14 @@ def _train(asked: dict[str, Any], told: dict[str, Any], out: Path, workers: int 
         "queries": asked["queries"], "keep": asked["keep"],
         "vectors": vectors_hash(Path(vectors)) if vectors else None, "processes": process_count(),
     }  # fmt: skip
-    folder = RunFolder.claim(out, "train", inputs)
+    folder = RunFolder.claim(out, "train", inputs, hold=process_index() == 0)
     processes = open_processes()
-    work, about = out / f".training-{folder.key}", {"candidates": f"{origin}, {asked['k']} a query"}
+    work, about = folder.work("training"), {"candidates": f"{origin}, {asked['k']} a query"}
     about["judgements"] = what.source("train")
     training = Training(plan, out, work, processes=processes, keep=asked["keep"], about=about)
-    if folder.manifest() and (out / RESULT).is_file():
+    result = folder.result(RESULT)
+    if result is not None:
         say(f"{out} holds the result already")
-        result = json.loads((out / RESULT).read_text(encoding="utf-8"))
     else:
         facts = {"first_stage": origin, "asked": {**asked, "settings": told}, "workers": workers}
         result = _run(training, folder, processes, facts)

@@ -20,7 +20,7 @@ from whyrank.rankers.checkpoint import read_json, read_weights
 from whyrank.rankers.late_interaction import LateInteraction
 from whyrank.rankers.mirrors import OWN_FILE
 from whyrank.rankers.neural import NeuralRanker
-from whyrank.store.atomic import check_writable, make_once, write_json
+from whyrank.store.atomic import check_writable, make_new, write_json
 
 EDITS_FILE = "edits.json"
 WEIGHTS = "model.safetensors"
@@ -45,9 +45,7 @@ def save_checkpoint(ranker: NeuralRanker, folder: Path, done: dict[str, Any], or
     """
     check_target(folder)
     model = hugging_face_model(ranker)
-    if folder.is_dir():
-        folder.rmdir()
-    return make_once(folder, lambda partial: _write(ranker, model, partial, folder.name, done, origin))
+    return make_new(folder, lambda partial: _write(ranker, model, partial, folder.name, done, origin))
 
 
 def hugging_face_model(ranker: NeuralRanker) -> HuggingFaceModule:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,16 +45,15 @@ class Effects:
         return cls(frame.astype(COLUMNS))
 
     @classmethod
-    def read(cls, paths: Path | Sequence[Path]) -> Effects:
-        """The rows of one effects.parquet, or of several one after the other."""
+    def read(cls, table: Path | BytesIO) -> Effects:
+        """The rows of an effects.parquet."""
         import pandas as pd
 
-        paths = [paths] if isinstance(paths, Path) else paths
         try:
-            frames = [pd.read_parquet(path, columns=list(COLUMNS)) for path in paths]
-        except (OSError, ValueError, KeyError) as error:
-            raise UserError("not a table of effects, or a damaged one", where=paths[0]) from error
-        return cls(pd.concat(frames, ignore_index=True).astype(COLUMNS))
+            return cls(pd.read_parquet(table, columns=list(COLUMNS)).astype(COLUMNS))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            where = table if isinstance(table, Path) else None
+            raise UserError("not a table of effects, or a damaged one", where=where) from error
 
     @classmethod
     def joined(cls, several: Iterable[Effects]) -> Effects:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +11,6 @@ from typing import Any
 
 import torch
 
-from whyrank import __version__
 from whyrank.axioms.pair import MinimalPair
 from whyrank.engines.engine import Engine, Local
 from whyrank.errors import UserError
@@ -24,8 +22,7 @@ from whyrank.interventions.prepared import PreparedPair
 from whyrank.rankers.load import load
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.ranker import Progress
-from whyrank.store.atomic import write_text
-from whyrank.store.packages import sha256
+from whyrank.store.kept import content_key, keep, kept
 
 #: Pairs a shard: what a kill can cost.
 PAIRS_A_SHARD = 8
@@ -65,16 +62,14 @@ class Work:
 
     def key(self, fingerprint: str, pairs: Sequence[MinimalPair]) -> str:
         """What tells a shard from any other: its content is decided by this and nothing else."""
-        told = [
-            __version__,
+        return content_key(
             fingerprint,
             [pair.to_json() for pair in pairs],
             list(map(str, self.plan.sets)),
             self.plan.by,
             self.intervention.told(),
             self.side,
-        ]
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+        )
 
 
 def sweep(
@@ -98,7 +93,7 @@ def sweep(
     groups = list(_groups(pairs))
     fingerprint = ranker.fingerprint() if shards is not None or engine.remote else ""
     store = None if shards is None else Store(shards, [work.key(fingerprint, some) for some in groups])
-    missing = [number for number in range(len(groups)) if store is None or not store.has(number)]
+    missing = [number for number in range(len(groups)) if store is None or store.get(number) is None]
     if progress:
         progress(sum(map(len, groups)) - sum(len(groups[number]) for number in missing))
     if missing:
@@ -111,33 +106,35 @@ def sweep(
             store.keep(number, effects)
     if store is None:
         return Effects.joined(made[number] for number in range(len(groups)))
-    return Effects.read([store.path(number) for number in range(len(groups))])
+    return Effects.joined(map(store.kept, range(len(groups))))
 
 
 class Store:
-    """Shards in a folder, each with a note of what it is the result of and a checksum; and nothing else."""
+    """Shards in a folder, each a Parquet table with a note of what it is the result of and a checksum."""
 
     def __init__(self, folder: Path, keys: Sequence[str]) -> None:
         self.folder, self.keys = folder, keys
 
     def path(self, number: int) -> Path:
-        return self.folder / f"{number:05d}.parquet"
+        return self.folder / f"{number:05d}.shard"
 
-    def has(self, number: int) -> bool:
-        """Whether a shard is there, of this work, and as it was written."""
-        path, note = self.path(number), self.path(number).with_suffix(".json")
-        if not (path.exists() and note.exists()):
-            return False
-        try:
-            told = json.loads(note.read_text(encoding="utf-8"))
-        except ValueError:
-            return False
-        return bool(told.get("key") == self.keys[number] and told.get("sha256") == sha256(path))
+    def get(self, number: int) -> bytes | None:
+        """A shard's table, if it is there, of this work, and as it was written."""
+        return kept(self.path(number), self.keys[number])
+
+    def kept(self, number: int) -> Effects:
+        """The rows of a shard that was found or kept before."""
+        content = self.get(number)
+        if content is None:
+            raise UserError(
+                "a shard was changed while it was in use", where=self.path(number), todo="run it again"
+            )
+        return Effects.read(io.BytesIO(content))
 
     def keep(self, number: int, effects: Effects) -> None:
-        effects.write(self.path(number))
-        note = {"key": self.keys[number], "sha256": sha256(self.path(number))}
-        write_text(self.path(number).with_suffix(".json"), json.dumps(note))
+        buffer = io.BytesIO()
+        effects.frame.to_parquet(buffer, index=False)
+        keep(self.path(number), self.keys[number], buffer.getvalue())
 
 
 def _groups(pairs: Sequence[MinimalPair]) -> Iterator[Sequence[MinimalPair]]:

@@ -110,7 +110,7 @@ class FineTuning:
 
     def forget(self) -> None:
         """Deletes what was kept in case of a kill."""
-        self._kept.forget(self.models)
+        self._kept.forget()
 
     def _trained(self, number: int, job: TuningJob, original: Weights, watch: Watch) -> Tuned:
         told = self._kept.result(job)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +10,8 @@ from typing import Any
 
 from whyrank.errors import UserError
 from whyrank.learning.optimisation import NotFinite
-from whyrank.store.atomic import write_text
+from whyrank.store.atomic import remove_folder
+from whyrank.store.kept import content_key, keep_json, kept_json
 
 
 @dataclass(frozen=True)
@@ -27,12 +26,11 @@ class WorkFolder:
 
     def result(self, job: object) -> dict[str, Any] | None:
         """What a finished job came to."""
-        kept = self._result(job)
-        return json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else None
+        return kept_json(self._result(job), self._key, dict[str, Any])
 
     def keep(self, job: object, result: dict[str, Any]) -> None:
         """Says that a job is finished."""
-        write_text(self._result(job), json.dumps(result))
+        keep_json(self._result(job), self._key, result)
 
     @contextmanager
     def stopping(self, job: object, rates: str) -> Iterator[None]:
@@ -46,11 +44,14 @@ class WorkFolder:
             where = self.epochs(job) if kept else None
             raise UserError(f"{error} of {job}", where=where, todo=todo) from error
 
-    def forget(self, models: Path) -> None:
-        """Deletes it, and the locks beside the models that were saved."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        for lock in models.glob(".*.lock"):
-            lock.unlink(missing_ok=True)
+    def forget(self) -> None:
+        """Deletes it."""
+        remove_folder(self.path)
+
+    @property
+    def _key(self) -> str:
+        """The folder's own name tells the work."""
+        return content_key(self.path.name)
 
     def _result(self, job: object) -> Path:
         return self.path / f"{job}.json"

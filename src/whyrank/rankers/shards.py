@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from whyrank import __version__
 from whyrank.rankers.ranker import Pair, Progress, Ranker, Scorer, Scores
-from whyrank.store.atomic import write_text
+from whyrank.store.kept import content_key, keep_json, kept_json
 
 #: Pairs a shard: what a kill can cost, some seconds. Enough to sort by length.
 PAIRS_A_SHARD = 512
@@ -31,29 +28,28 @@ def score_in_shards(
     for number, start in enumerate(range(0, len(pairs), PAIRS_A_SHARD)):
         shard = shards / f"{number:05d}.json"
         some = pairs[start : start + PAIRS_A_SHARD]
-        content = hashlib.sha256(json.dumps([__version__, fingerprint, some]).encode()).hexdigest()
-        scores, cuts = _scored(scorer, some, shard, content, progress)
-        values += scores
-        cut += cuts
+        found = _scored(scorer, some, shard, content_key(fingerprint, some), progress)
+        values += found.scores
+        cut += found.cut
     return Scores(np.array(values), cut)
 
 
-def forget_shards(shards: Path) -> None:
-    """Deletes the shards of work that is done."""
-    shutil.rmtree(shards, ignore_errors=True)
+@dataclass(frozen=True)
+class Shard:
+    """The scores of some pairs, and how many of the documents were cut."""
+
+    scores: list[float]
+    cut: int
 
 
-def _scored(
-    scorer: Scorer, pairs: Sequence[Pair], shard: Path, content: str, progress: Progress | None
-) -> tuple[list[float], int]:
+def _scored(scorer: Scorer, pairs: Sequence[Pair], path: Path, key: str, progress: Progress | None) -> Shard:
     """The pairs' scores, from the shard if it is there and of this content, else scored and kept in it."""
-    if shard.exists():
-        kept = json.loads(shard.read_text(encoding="utf-8"))
-        if kept["of"] == content:
-            if progress:
-                progress(len(pairs))
-            return kept["scores"], kept["cut"]
+    known: Shard | None = kept_json(path, key, Shard)
+    if known is not None:
+        if progress:
+            progress(len(pairs))
+        return known
     values, cut = scorer(pairs, progress)
-    scores = [float(value) for value in values]
-    write_text(shard, json.dumps({"of": content, "scores": scores, "cut": cut}))
-    return scores, cut
+    made = Shard([float(value) for value in values], int(cut))
+    keep_json(path, key, vars(made))
+    return made

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whyrank.store.atomic import write_text
+from whyrank.store.kept import content_key, keep_json, kept_json
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,13 @@ class Stages:
         """The stage's result, made now or read; what is made comes back as it would be read."""
         if self.folder is None:
             return json.loads(json.dumps(make()))
-        path = self.folder / f"{name}.json"
-        if not path.exists():
-            write_text(path, json.dumps(make(), allow_nan=False))
-        return json.loads(path.read_text(encoding="utf-8"))
+        path, key = self.folder / f"{name}.json", content_key(name)
+        found = kept_json(path, key, dict[str, Any])
+        if found is None:
+            keep_json(path, key, {"value": make()})
+            found = kept_json(path, key, dict[str, Any])
+            assert found is not None, f"{path} cannot be read back"
+        return found["value"]
 
     def shards(self, name: str) -> Path | None:
         """A folder for the shards of a part of the work."""

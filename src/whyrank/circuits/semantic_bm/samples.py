@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import zipfile
+import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from whyrank import __version__
 from whyrank.circuits.semantic_bm.matching import Matched, read_matching
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Run
@@ -21,7 +17,7 @@ from whyrank.errors import UserError
 from whyrank.rankers.cross_encoder import CrossEncoder
 from whyrank.rankers.ranker import Progress
 from whyrank.rankers.rerank import check_run
-from whyrank.store.atomic import whole_file
+from whyrank.store.kept import content_key, keep, kept
 
 #: Pairs a shard: what a kill can cost, some seconds; enough to sort by length.
 PAIRS_A_SHARD = 128
@@ -97,15 +93,16 @@ def read_samples(
     fingerprint, parts = ranker.fingerprint() if shards else "", []
     for number, start in enumerate(range(0, len(pairs), PAIRS_A_SHARD)):
         some = [(pair.query, pair.text) for pair in pairs[start : start + PAIRS_A_SHARD]]
-        key = hashlib.sha256(json.dumps([__version__, fingerprint, some]).encode()).hexdigest()
-        path = shards / f"{number:05d}.npz" if shards else None
-        kept = _kept(path, key)
-        if kept is None:
-            kept = _stacked(read_matching(ranker, some, scored=True, progress=progress))
-            _keep(path, key, kept)
-        elif progress:
-            progress(len(some))
-        parts.append(kept)
+        path, key = (shards / f"{number:05d}.npz" if shards else None), content_key(fingerprint, some)
+        content = kept(path, key) if path else None
+        if content is None:
+            parts.append(_stacked(read_matching(ranker, some, scored=True, progress=progress)))
+            if path:
+                keep(path, key, _packed(parts[-1]))
+        else:
+            parts.append(_unpacked(content))
+            if progress:
+                progress(len(some))
     return _joined(pairs, parts)
 
 
@@ -130,19 +127,12 @@ def _stacked(some: Iterable[Matched]) -> dict[str, np.ndarray]:
     }
 
 
-def _kept(path: Path | None, key: str) -> dict[str, np.ndarray] | None:
-    """What a shard holds, if it is there, whole, and of this content."""
-    if path is None or not path.exists():
-        return None
-    try:
-        with np.load(path) as kept:
-            return {name: kept[name] for name in ARRAYS} if str(kept["key"]) == key else None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return None
+def _packed(arrays: dict[str, np.ndarray]) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, *[arrays[name] for name in ARRAYS])
+    return buffer.getvalue()
 
 
-def _keep(path: Path | None, key: str, arrays: dict[str, np.ndarray]) -> None:
-    if path is not None:
-        everything: dict[str, Any] = {**arrays, "key": np.array(key)}
-        with whole_file(path) as partial, partial.open("wb") as file:
-            np.savez(file, **everything)
+def _unpacked(content: bytes) -> dict[str, np.ndarray]:
+    with np.load(io.BytesIO(content)) as arrays:
+        return {name: arrays[f"arr_{i}"] for i, name in enumerate(ARRAYS)}

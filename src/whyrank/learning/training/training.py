@@ -128,7 +128,7 @@ class Training:
 
     def forget(self) -> None:
         """Deletes what was kept in case of a kill."""
-        self._kept.forget(self.models)
+        self._kept.forget()
 
     def fit(self, job: Job, watch: Watch) -> Fitted:
         """What a job comes to, trained now or before."""

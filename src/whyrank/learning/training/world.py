@@ -8,3 +8,8 @@ import os
 def process_count() -> int:
     """This process and those that were started together with it."""
     return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def process_index() -> int:
+    """Which of them this one is; the first, 0, writes and speaks for all."""
+    return int(os.environ.get("RANK", "0"))

@@ -28,8 +28,8 @@ from whyrank.learning.training.plan import Basis, Job, Plan, backbone_checkpoint
 from whyrank.learning.training.settings import TrainSettings
 from whyrank.learning.training.summary import run_of, summarise, trained
 from whyrank.learning.training.training import Fitted, Training, Watch
-from whyrank.reports.manifest import MANIFEST, RunFolder
 from whyrank.reports.train import write_train
+from whyrank.store.run_folder import MANIFEST, RunFolder
 from whyrank.studies.disentangled.sizes import WORD_MODELS, Sizes
 from whyrank.studies.disentangled.variants import Variant
 
@@ -151,13 +151,13 @@ class Trainings:
             **self.inputs, "model": variant.model, "settings": plan.settings_json(), "seed": self.ground.seed,
             "folds": len(plan.splits), "k": self.ground.sizes.depth, "queries": self.ground.sizes.queries,
         }  # fmt: skip
-        return RunFolder.claim(self.folder / variant.name, "train", inputs)
+        return RunFolder.claim(self.folder / variant.name, "train", inputs, hold=False)
 
     def _begun(self, variant: Variant, plan: Plan, folder: RunFolder) -> Training:
         out, keep = folder.path, "all" if variant.kept else "none"
         about = {"candidates": f"{self.ground.origin}, {self.ground.sizes.depth} a query"}
         folder.begin()
-        return FirstFoldKept(plan, out, out / f".training-{folder.key}", keep=keep, about=about)
+        return FirstFoldKept(plan, out, folder.work("training"), keep=keep, about=about)
 
     def _known(self, variant: Variant) -> dict[str, Any] | None:
         """What train.json says already."""
