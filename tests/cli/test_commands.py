@@ -12,6 +12,7 @@ import pytest
 
 from tests.checkpoints import save
 from tests.cli.run import one_line, whyrank
+from whyrank.store.kept import keep_json
 
 
 @pytest.fixture
@@ -92,7 +93,8 @@ def test_rank_says_how_many_documents_were_cut_and_passages_help(folder, tmp_pat
     assert "longer" not in whyrank(*arguments, tmp_path / "whole", "--passages", "max").stderr
 
 
-def test_a_killed_rank_goes_on_where_it_was(real, tmp_path):
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_killed_rank_goes_on_where_it_was_and_scores_a_damaged_shard_anew(real, tmp_path, damaged):
     real("ce-minilm-l12")
     arguments = [
         sys.executable,
@@ -113,13 +115,17 @@ def test_a_killed_rank_goes_on_where_it_was(real, tmp_path):
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     (shard,) = (tmp_path / "run").glob(".shards-*/00000.json")
-    written = shard.stat().st_mtime_ns
-    kept = json.loads(shard.read_text())
-    shard.write_text(json.dumps({**kept, "scores": [99.5, *kept["scores"][1:]]}))
+    header, content = map(json.loads, shard.read_text().splitlines())
+    changed = {**content, "scores": [99.5, *content["scores"][1:]]}
+    if damaged:
+        shard.write_text(json.dumps(header) + "\n" + json.dumps(changed))
+    else:
+        keep_json(shard, header["key"], changed)
     done = subprocess.run([*arguments, "-o", str(tmp_path / "run")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert written
-    assert " 99.5 " in (tmp_path / "run" / "run.trec").read_text(), "the kept shard is what the run is made of"
+    assert (" 99.5 " in (tmp_path / "run" / "run.trec").read_text()) is not damaged, (
+        "a whole shard is taken as it is"
+    )
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["manifest.json", "run.trec"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from types import FrameType
+from typing import NoReturn
 
 MESSAGE = "stopped; the same command again goes on where it can"
 #: What a shell says of a process that a signal ended: 128 and the signal's number.
@@ -45,12 +46,17 @@ def was_stopped() -> bool:
     return bool(_received)
 
 
+def end_now() -> NoReturn:
+    """Ends the process without a look back."""
+    os.write(2, f"whyrank: {MESSAGE}\n".encode())
+    os._exit(exit_code())
+
+
 def _stop(number: int, frame: FrameType | None) -> None:
     stopped = Stopped(number)
     _received.append(stopped)
     if _importing(frame):
-        os.write(2, f"whyrank: {MESSAGE}\n".encode())
-        os._exit(stopped.code)
+        end_now()
     raise stopped
 
 
