@@ -11,6 +11,7 @@ from whyrank.collections.trec import check_identifiers
 from whyrank.errors import UserError
 from whyrank.rankers.ranker import Progress, Ranker
 from whyrank.rankers.shards import score_in_shards
+from whyrank.store.names import plain_name
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ def check_run(collection: Collection, run: Run) -> None:
 
 
 def safe_name(ranker: str) -> str:
-    """A ranker's name as a tag of a run or a part of a path: the last part, without blanks."""
-    return "_".join(Path(ranker).name.split()) or "ranker"
+    """A ranker's name as a tag of a run or a part of a path: the last part, without blanks, slashes and the like."""
+    return plain_name("_".join(Path(ranker).name.split()) or "ranker")
 
 
 def _sorted(tag: str, scored: list[tuple[Retrieved, float]]) -> list[Retrieved]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from whyrank.axioms.summary import OUTCOMES, AxiomSummary
 from whyrank.reports.style import BAD, GOOD, INK, NEUTRAL, SERIES, as_svg, bare, drawing
 
+#: Letters of a name in a figure.
+LONGEST_NAME = 40
 COLOURS = dict(zip(OUTCOMES, (GOOD, NEUTRAL, BAD), strict=True))
 
 
@@ -23,11 +25,11 @@ def outcome_bars(summaries: Sequence[AxiomSummary]) -> str:
                 shares = [found[ranker, a].shares[outcome] if (ranker, a) in found else 0.0 for a in axioms]
                 axes.barh(range(len(axioms)), shares, left=left, color=COLOURS[outcome], height=0.7, label=outcome)
                 left = [x + share for x, share in zip(left, shares, strict=True)]
-            axes.set_title(ranker, loc="left")
+            axes.set_title(_short(ranker), loc="left")
             axes.set_xlim(0, 1)
             axes.set_xticks([0, 0.5, 1], ["0", "50%", "100%"])
             bare(axes)
-        columns[0].set_yticks(range(len(axioms)), axioms)
+        columns[0].set_yticks(range(len(axioms)), [_short(axiom) for axiom in axioms])
         columns[0].invert_yaxis()
         handles, labels = columns[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower right", ncols=3)
@@ -60,6 +62,11 @@ def curves(summaries: Sequence[AxiomSummary], what: str) -> str:
         )
         axes.legend(loc="best")
         return as_svg(figure)
+
+
+def _short(name: str) -> str:
+    """A name that leaves room for the bars."""
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def _colours(count: int) -> list[str]:

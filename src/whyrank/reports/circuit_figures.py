@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from whyrank.reports.circuit_graph import circuit_graph
@@ -98,7 +98,7 @@ def _steps(found: dict[str, Any]) -> Figures:
 
 def _example(example: dict[str, Any]) -> Figures:
     figures: Figures = {}
-    query, document = _tokens(example["query_tokens"]), _tokens(example["document_tokens"])
+    query, document = example["query_tokens"], example["document_tokens"]
     intro = f"Query '{example['query']}', term '{example['term']}'."
     if example["scoring"]:
         heads = list(example["scoring"])
@@ -213,10 +213,6 @@ def _place(head: str) -> tuple[int, int]:
 
 def _matrix(rows: Sequence[Sequence[float]]) -> dict[tuple[int, int], float]:
     return {(i, j): value for i, row in enumerate(rows) for j, value in enumerate(row)}
-
-
-def _tokens(pieces: Iterable[str]) -> list[str]:
-    return [piece.replace("$", r"\$") for piece in pieces]
 
 
 def _points(curve: dict[str, Any]) -> list[Point]:

@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 
 RAISES, LOWERS, INK, QUIET = "#1b7f5c", "#b3423a", "#1c1e21", "#6b7177"
 WIDTH, LINE = 9.2, 0.30  # inches: the page, and a line of text
+#: Dollar signs are no formulas.
+SETTINGS = {
+    "font.family": "DejaVu Sans",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "whyrank",
+    "text.parse_math": False,
+}
 #: A piece of text, or the name of a bar, and its value.
 Valued = tuple[str, float]
 
@@ -27,10 +34,10 @@ def draw_highlighted_text(
     characters = sum(len(chunk) + 1 for chunk, _ in text)
     height = 1.0 + max((characters // 62 + 2) * LINE, 0.5 + 0.30 * len(bars))
     top = 1 - 0.72 / height
-    with rc_context({"font.family": "DejaVu Sans", "svg.fonttype": "none", "svg.hashsalt": "whyrank"}):
+    with rc_context(SETTINGS):
         figure = Figure(figsize=(WIDTH, height), facecolor="white")
-        figure.text(0.02, 1 - 0.30 / height, _plain(title), size=13, weight="bold", color=INK, va="center")
-        figure.text(0.02, 1 - 0.58 / height, _plain(subtitle), size=9, color=QUIET, va="center")
+        figure.text(0.02, 1 - 0.30 / height, title, size=13, weight="bold", color=INK, va="center")
+        figure.text(0.02, 1 - 0.58 / height, subtitle, size=9, color=QUIET, va="center")
         _write_text(figure.add_axes((0.02, 0.02, 0.58, top - 0.04)), text)
         _draw_bars(figure.add_axes((0.74, 0.55 / height, 0.22, top - 0.60 / height)), bars, bars_label)
         with whole_file(path) as partial:
@@ -49,7 +56,7 @@ def _write_text(axes: Axes, text: Sequence[Valued]) -> None:
     strongest = max((abs(value) for _, value in text), default=0) or 1
     x, y = 0.0, box.height - LINE * figure.dpi / 2
     for chunk, value in text:
-        drawn = axes.text(0, 0, _plain(chunk), size=10, color=INK, va="center")
+        drawn = axes.text(0, 0, chunk, size=10, color=INK, va="center")
         width = drawn.get_window_extent(renderer).width
         if x + width > box.width:
             x, y = 0.0, y - LINE * figure.dpi
@@ -65,7 +72,7 @@ def _write_text(axes: Axes, text: Sequence[Valued]) -> None:
 def _draw_bars(axes: Axes, bars: Sequence[Valued], label: str) -> None:
     places, values = range(len(bars)), [value for _, value in bars]
     axes.barh(places, values, color=[RAISES if value > 0 else LOWERS for value in values], height=0.62)
-    axes.set_yticks(places, [_plain(name) for name, _ in bars], size=9, color=INK)
+    axes.set_yticks(places, [name for name, _ in bars], size=9, color=INK)
     axes.invert_yaxis()
     axes.axvline(0, color=QUIET, linewidth=0.8)
     axes.tick_params(axis="y", length=0)
@@ -73,11 +80,6 @@ def _draw_bars(axes: Axes, bars: Sequence[Valued], label: str) -> None:
     axes.set_xlabel(label, size=8, color=QUIET)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
-
-
-def _plain(text: str) -> str:
-    """Text that matplotlib does not take for mathematics."""
-    return text.replace("$", r"\$")
 
 
 def _undated(path: Path) -> dict[str, str | None]:

@@ -26,6 +26,8 @@ Figures = dict[str, Figure]
 LONG = 30
 #: What stands between these is what the report says; outside of them is the page.
 BEGIN, END = "<!-- report -->", "<!-- end of report -->"
+#: With these a spreadsheet's formula begins, the wide forms as well.
+FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 #: Where the command and the manifest stand.
 MADE = "how-this-was-made"
 #: Letters of a column's title that may go over two lines.
@@ -148,8 +150,19 @@ class Report:
 def _csv_link(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerows([columns, *rows])
+    writer.writerows([[csv_cell(cell) for cell in row] for row in (columns, *rows)])
     return "data:text/csv;base64," + base64.b64encode(buffer.getvalue().encode()).decode()
+
+
+def csv_cell(value: Cell) -> Cell:
+    """A cell that no spreadsheet takes for a formula: a text that begins like one has a quote in front."""
+    if not isinstance(value, str) or not value.startswith(FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
 
 
 def _is_number(value: Cell) -> bool:

@@ -79,7 +79,7 @@ def _curve(axes: Axes, name: str, points: Sequence[Point], thin: Sequence[Point]
 
 
 def _dress(axes: Axes, title: str, x_title: str, log_x: bool, whole_x: bool) -> None:
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import MaxNLocator, NullFormatter
 
     bare(axes)
     axes.axhline(0, color=QUIET, linewidth=0.6)
@@ -87,5 +87,7 @@ def _dress(axes: Axes, title: str, x_title: str, log_x: bool, whole_x: bool) -> 
     axes.set_xlabel(x_title)
     if log_x:
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
     elif whole_x:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -19,6 +19,7 @@ SETTINGS: dict[str, Any] = {
     "font.size": 9,
     "svg.fonttype": "none",
     "svg.hashsalt": "whyrank",
+    "text.parse_math": False,  # names and tokens with dollar signs are no formulas
     "axes.edgecolor": QUIET,
     "axes.labelcolor": INK,
     "xtick.color": QUIET,

@@ -96,7 +96,7 @@ def _strongest(rows: Sequence[dict[str, Any]]) -> str:
 
 def _example(example: dict[str, Any]) -> Figure:
     tokens = example["tokens"]
-    labels = [f"{one['text']} · {one['category']}".replace("$", r"\$") for one in tokens]
+    labels = [f"{one['text']} · {one['category']}" for one in tokens]
     weights = example["weights"]
     cells = {(i, j): weight for i, row in enumerate(weights) for j, weight in enumerate(row)}
     svg = heat_maps(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.store.kept import content_key, keep_json, kept_json
+from whyrank.store.names import plain_name
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Stages:
         """The stage's result, made now or read; what is made comes back as it would be read."""
         if self.folder is None:
             return json.loads(json.dumps(make()))
-        path, key = self.folder / f"{name}.json", content_key(name)
+        path, key = self.folder / f"{plain_name(name)}.json", content_key(name)
         found = kept_json(path, key, dict[str, Any])
         if found is None:
             keep_json(path, key, {"value": make()})
@@ -31,4 +32,4 @@ class Stages:
 
     def shards(self, name: str) -> Path | None:
         """A folder for the shards of a part of the work."""
-        return None if self.folder is None else self.folder / "shards" / name
+        return None if self.folder is None else self.folder / "shards" / plain_name(name)
