@@ -1,4 +1,4 @@
-"""Input of an attacker: ids that are paths, texts that are markup or formulas, and a ranker that knows such words."""
+"""Input of an attacker: ids that are paths, texts that are markup or formulas, a ranker with such tokens."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from whyrank.axioms.pair import MinimalPair, write_pairs
 MARKUP = (
     "<script>alert(1)</script>", "</style><script>alert(2)</script>", "]]><script>alert(3)</script>",
     "javascript:alert(4)", '"onload="alert(5)', "'onload='alert(6)", "<img/src=x/onerror=alert(7)>",
-    "</svg></td></pre><script>alert(8)</script>", "--><script>alert(9)</script>", "<!--", "&lt;b&gt;", "$\\frac{1$",
+    "</svg></td></pre><script>alert(8)</script>", "--><script>alert(9)</script>", "<!--", "&lt;b&gt;",
+    "$\\frac{1$",
 )  # fmt: skip
 #: What a spreadsheet would run or reckon.
 FORMULAS = ("=cmd|'/c'!a1", "+cmd", "-cmd", "@sum(a1)")
@@ -56,7 +57,8 @@ def ranker(folder: Path) -> Path:
         sep_token="[SEP]", model_max_length=LONGEST,
     ).save_pretrained(folder)  # fmt: skip
     config: dict[str, Any] = {
-        **SHAPE, "vocab_size": len(known), "max_position_embeddings": LONGEST, "num_hidden_layers": 2, "num_labels": 1,
+        **SHAPE, "vocab_size": len(known), "max_position_embeddings": LONGEST, "num_hidden_layers": 2,
+        "num_labels": 1,
     }  # fmt: skip
     model = shaken(transformers.BertForSequenceClassification(transformers.BertConfig(**config)).eval())
     with torch.no_grad():  # its first singular vector is how rare a word is, so that its dial has a sign
@@ -109,8 +111,8 @@ def pairs(path: Path, axiom: str | None = None, count: int = 24) -> Path:
         words = (TOPICS[(i + 3 + i % 2) % len(TOPICS)], topic)
         texts = [f"{word} the {one} sat on {bad[(i + 1) % len(bad)]}" for one in words]
         named = axiom or axioms[i // 6 % len(axioms)]
-        return MinimalPair(names[i], f"how many {topic} {word}", *texts, axiom=named, variant=word, qid=names[i % 12],
-                           docid=names[-i], term=topic)  # fmt: skip
+        return MinimalPair(names[i], f"how many {topic} {word}", *texts, axiom=named, variant=word,
+                           qid=names[i % 12], docid=names[-i], term=topic)  # fmt: skip
 
     write_pairs(path, map(pair, range(count)))
     return path

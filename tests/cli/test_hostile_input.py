@@ -16,8 +16,8 @@ PLAIN = re.compile(r"[\w+=,@-][\w.+=,@-]*")
 RANKER, COLLECTION = f"ranker {hostile.NAME}", f"collection {hostile.NAME}"
 READS = ["--ranker", RANKER, "--collection", COLLECTION]
 PAIRS = ["--ranker", RANKER, "--pairs", "pairs.jsonl"]
-SEARCH = ["--pairs", "tfc1.jsonl", "--threshold", "relative=0.4", "--decide", "point", "--to-heads", "8", "--randoms",
-          "1", "--steps", "2"]  # fmt: skip
+SEARCH = ["--pairs", "tfc1.jsonl", "--threshold", "relative=0.4", "--decide", "point", "--to-heads", "8",
+          "--randoms", "1", "--steps", "2"]  # fmt: skip
 TUNES = ["--seeds", "1", "--epochs", "1", "--conditions", "full", "-k", "8", "--max-length", "40"]
 TRAINS = ["--backbone", RANKER, "--collection", COLLECTION, "--folds", "1", "--seeds", "1", "--set", "epochs=1",
           "--set", "max_length=40"]  # fmt: skip
@@ -93,7 +93,7 @@ def semantic_circuit(out):
     from tests.studies.test_semantic_circuit import SMALL
     from whyrank.cli.study import run_semantic_circuit
 
-    run_semantic_circuit(RANKER, COLLECTION, out, replace(SMALL, max_length=40, queries=8), Path("list.txt"))
+    run_semantic_circuit(RANKER, COLLECTION, out, replace(SMALL, max_length=40, queries=12), Path("list.txt"))
 
 
 def disentangled(out):

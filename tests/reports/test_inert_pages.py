@@ -14,7 +14,8 @@ from whyrank.reports.style import as_svg, drawing
 @pytest.mark.parametrize(
     "page",
     [
-        "<p><script>alert(1)</script></p>", "<p><img src=x onerror=alert(1)></p>", "<a href='javascript:alert(1)'>x</a>",
+        "<p><script>alert(1)</script></p>", "<p><img src=x onerror=alert(1)></p>",
+        "<a href='javascript:alert(1)'>x</a>",
         "<svg><g onload=alert(1)></g></svg>", "<a href='https://example.org'>x</a>", "<iframe srcdoc=x></iframe>",
         "<style>a</style><script>alert(1)</script></style>", "<![CDATA[x]]><script>y</script>", "<base href=x>",
         "<p style='background: url(x)'>y</p>", "<meta http-equiv=refresh content=0>", "<?php x ?>",

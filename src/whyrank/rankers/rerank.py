@@ -60,7 +60,7 @@ def check_run(collection: Collection, run: Run) -> None:
 
 
 def safe_name(ranker: str) -> str:
-    """A ranker's name as a tag of a run or a part of a path: the last part, without blanks, slashes and the like."""
+    """A ranker's name as a tag of a run or a part of a path: its last part, plain and without blanks."""
     return plain_name("_".join(Path(ranker).name.split()) or "ranker")
 
 

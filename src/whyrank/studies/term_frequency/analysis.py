@@ -150,7 +150,7 @@ class RankerStudy:
         if name not in self._frames:
             ranker = ranker or self.ranker
             plan = plan or SitePlan.parse("heads", ranker.encoder)
-            slug = name.replace(",", "").replace(" ", "-")
+            slug = name.replace(",", "").replace("'", "").replace(" ", "-")
             with self.watch(name, len(pairs)) as tell:
                 effects = sweep(ranker, pairs, plan, how, shards=self.stages.shards(slug), progress=tell)
             if self.folder is not None:
