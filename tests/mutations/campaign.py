@@ -1,0 +1,103 @@
+"""A number of damaged inputs over all kinds, from a seed: made, run, judged, counted."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from tests.mutations.in_process import run
+from tests.mutations.kind import Kind
+from tests.mutations.texts import mutated_file
+from tests.mutations.verdict import FAILURES, Verdict, judge
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One damaged input: its kind, its number, the file, what was done to it, what became of it."""
+
+    kind: str
+    number: int
+    file: str
+    damage: str
+    verdict: Verdict
+
+    @property
+    def failed(self) -> bool:
+        return self.verdict.kind in FAILURES
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.number} ({self.file}: {self.damage[:100]}): {self.verdict.kind}: {self.verdict.why}"
+
+
+class Campaign:
+    """Valid inputs of some kinds, made once in a folder; any of them can be damaged by number."""
+
+    def __init__(self, folder: Path, kinds: Sequence[Kind], seed: int = 0) -> None:
+        self.folder, self.kinds, self.seed = folder, {kind.name: kind for kind in kinds}, seed
+
+    def valid(self, kind: Kind) -> Path:
+        """The folder with the valid input."""
+        made = self.folder / "valid" / kind.name.replace(" ", "-")
+        if not made.exists():
+            made.mkdir(parents=True)
+            kind.make(made)
+        return made
+
+    def undamaged(self, kind: Kind) -> Verdict:
+        """What becomes of the valid input: it must be accepted."""
+        return self._judged(kind, self._copied(kind))
+
+    def tried(self, kind: Kind, number: int) -> Tried:
+        """The input of this number: the same seed, kind and number give the same damage."""
+        random = Random(f"{self.seed} {kind.name} {number}")
+        here = self._copied(kind)
+        path = random.choice(kind.damageable(here))
+        name, content = mutated_file(path.name, path.read_bytes(), random)
+        path.write_bytes(content)
+        file = path.relative_to(here).as_posix()
+        return Tried(kind.name, number, file, name, self._judged(kind, here, path))
+
+    def all(self, count: int) -> Iterator[Tried]:
+        """So many inputs, shared among the kinds."""
+        for kind in self.kinds.values():
+            for number in range(self.count(kind, count)):
+                yield self.tried(kind, number)
+
+    def count(self, kind: Kind, count: int) -> int:
+        """How many of `count` inputs are of a kind; each has its share, rounded up."""
+        whole = sum(one.share for one in self.kinds.values())
+        return -(-count * kind.share // whole)
+
+    def _copied(self, kind: Kind) -> Path:
+        here = self.folder / "here"
+        shutil.rmtree(here, ignore_errors=True)
+        return shutil.copytree(self.valid(kind), here)
+
+    def _judged(self, kind: Kind, here: Path, damaged: Path | None = None) -> Verdict:
+        given = [word.removeprefix("semantic-bm:") for word in kind.command if (here / word.split(":")[-1]).exists()]
+        names = [*given, *([damaged.name] if damaged else [])]
+        ended = run(list(kind.command), here)
+        return judge(ended, here / kind.out, names, kind.done_line)
+
+
+def table(tried: Sequence[Tried]) -> str:
+    """A row a kind: inputs, accepted, refused, and the failures."""
+    columns: list[tuple[str, Callable[[Verdict], bool]]] = [
+        ("inputs", lambda v: True),
+        ("accepted", lambda v: v.kind == "accepted"),
+        ("refused", lambda v: v.kind == "refused"),
+        ("tracebacks", lambda v: v.kind == "traceback"),
+        ("other failures", lambda v: v.kind in FAILURES and v.kind != "traceback"),
+    ]
+    counts: dict[str, Counter[str]] = {}
+    for one in tried:
+        for row in (one.kind, "all"):
+            counts.setdefault(row, Counter()).update(name for name, fits in columns if fits(one.verdict))
+    rows = [*(kind for kind in counts if kind != "all"), "all"]
+    lines = [f"{'kind':28}" + "".join(f"{name:>16}" for name, _ in columns)]
+    lines += [f"{row:28}" + "".join(f"{counts[row][name]:16}" for name, _ in columns) for row in rows if row in counts]
+    return "\n".join(lines)

@@ -1,0 +1,76 @@
+"""Run folders of commands that were killed: claims, shards, stages, the checkpoints and histories of trainings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.edits.dialed import cross_encoder, idf_file
+from tests.learning.small import checkpoint, write_collection
+from tests.mutations.kind import Kind
+from tests.mutations.kinds.checkpoints import RANK, with_texts
+from tests.mutations.kinds.small import killed
+from tests.mutations.kinds.results import FINETUNE, SEMANTIC_BM
+from tests.mutations.kinds.words import PATCH, pairs_file
+
+EDIT = (
+    "edit", "--ranker", "ranker", "--idf", "idf.tsv", "--up", "cat=5", "--preview", "--collection", "tsv", "--run",
+    "first.trec", "-o", "out",
+)  # fmt: skip
+CIRCUIT = (
+    "circuit", "--ranker", "ranker", "--pairs", "tfc1.jsonl", "--to-logits", "3", "--to-heads", "3", "--randoms", "1",
+    "--steps", "2", "-o", "out",
+)  # fmt: skip
+TRAIN = (
+    "train", "--model", "bert", "--backbone", "ranker", "--collection", "beir", "--folds", "1", "--seeds", "1",
+    "-k", "20", "-n", "10", "--set", "epochs=1", "--set", "max_length=24", "-o", "out",
+)  # fmt: skip
+
+
+def _rank(folder: Path) -> None:
+    checkpoint(with_texts(folder))
+    killed(folder, "whyrank.collections.trec.write_run", *RANK)
+
+
+def _edit(folder: Path) -> None:
+    idf_file(cross_encoder(with_texts(folder)), folder / "idf.tsv")
+    killed(folder, "whyrank.reports.edits.write_preview", *EDIT)
+
+
+def _patch(folder: Path) -> None:
+    pairs_file(folder)
+    killed(folder, "whyrank.reports.patch.write_patch", *PATCH, "tfc1.jsonl")
+
+
+def _circuit(folder: Path) -> None:
+    pairs_file(folder)
+    killed(folder, "whyrank.reports.circuit.write_circuit", *CIRCUIT)
+
+
+def _semantic_bm(folder: Path) -> None:
+    checkpoint(folder / "ranker")
+    write_collection(folder / "beir")
+    killed(folder, "whyrank.reports.semantic_bm.write_semantic_bm", *SEMANTIC_BM, "--heads", "0.1", "-o", "out")
+
+
+def _finetune(folder: Path) -> None:
+    checkpoint(folder / "ranker")
+    write_collection(folder / "beir")
+    killed(folder, "whyrank.reports.finetune.write_finetune", *FINETUNE)
+
+
+def _train(folder: Path) -> None:
+    checkpoint(folder / "ranker")
+    write_collection(folder / "beir")
+    killed(folder, "whyrank.reports.train.write_train", *TRAIN)
+
+
+LEFT = ["out/.*.json", "out/.*/*", "out/.*/**/*"]
+KINDS = [
+    Kind("interrupted rank", _rank, LEFT, RANK, 30),
+    Kind("interrupted edit", _edit, LEFT, EDIT, 20),
+    Kind("interrupted patch", _patch, LEFT, [*PATCH, "tfc1.jsonl"], 20),
+    Kind("interrupted circuit", _circuit, LEFT, CIRCUIT, 8),
+    Kind("interrupted semantic-bm", _semantic_bm, LEFT, [*SEMANTIC_BM, "--heads", "0.1", "-o", "out"], 10),
+    Kind("interrupted finetune", _finetune, LEFT, FINETUNE, 12),
+    Kind("interrupted train", _train, LEFT, TRAIN, 12),
+]  # fmt: skip
