@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,26 @@ class UserError(Exception):
         place = f"{self.where}: " if self.where else ""
         advice = f"; {self.todo}" if self.todo else ""
         return f"{place}{self.what}{advice}"
+
+
+@contextmanager
+def located(where: str | Path | None) -> Iterator[None]:
+    """Adds the place to a mistake that is found inside of the block by code that does not know it."""
+    try:
+        yield
+    except UserError as error:
+        if error.where is not None or where is None:
+            raise
+        raise UserError(error.what, where=where, todo=error.todo) from error
+
+
+def quoted(value: object, most: int = 60) -> str:
+    """A value as Python writes it, cut where it is long: for a message of one line."""
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):  # nested too deep; an integer of thousands of digits
+        return f"a {type(value).__name__}"
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

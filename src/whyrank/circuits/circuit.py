@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import Any, NamedTuple
 
 from whyrank.circuits.head import Head
 from whyrank.circuits.threshold import KEPT
-from whyrank.errors import UserError
+from whyrank.errors import UserError, located
+from whyrank.store.json_file import read_json
 
 LOGITS, EMBED = "logits", "embed"
 ROLES = ("scoring", "contextualization", "matching", "other")
@@ -86,16 +86,21 @@ class Circuit:
         }
 
 
+@dataclass(frozen=True)
+class RolesOfCircuit:
+    """What other commands read of a circuit.json."""
+
+    roles: dict[str, list[str]]
+
+
 def read_roles(folder: Path) -> dict[str, list[Head]]:
     """The heads of each role in a run of `whyrank circuit`."""
     path = folder / FILE
     if not path.is_file():
         raise UserError("no circuit.json here", where=folder, todo="give the run folder of whyrank circuit")
-    try:
-        told = json.loads(path.read_text(encoding="utf-8"))["roles"]
-        return {name: heads_of(heads) for name, heads in told.items()}
-    except (ValueError, KeyError, AttributeError) as error:
-        raise UserError("a damaged circuit.json", where=path, todo="run whyrank circuit again") from error
+    told: RolesOfCircuit = read_json(path, RolesOfCircuit, todo="give the run folder of whyrank circuit")
+    with located(path):
+        return {name: heads_of(heads) for name, heads in told.roles.items()}
 
 
 def heads_of(names: Iterable[str]) -> list[Head]:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from whyrank.encoders.encoder import Encoder
 from whyrank.encoders.site import Site, SiteSet
-from whyrank.errors import UserError
+from whyrank.errors import UserError, quoted
 
-_HEAD = re.compile(r"L?(\d+)\.H?(\d+)(?:\.z)?")
+_HEAD = re.compile(r"L?([0-9]{1,4})\.H?([0-9]{1,4})(?:\.z)?")
 
 
 class Head(NamedTuple):
@@ -23,7 +23,7 @@ class Head(NamedTuple):
     def parse(cls, text: str) -> Head:
         match = _HEAD.fullmatch(text.strip())
         if not match:
-            raise UserError(f"'{text}' is not a head", todo="write 10.1 or L10.H1")
+            raise UserError(f"{quoted(text)} is not a head", todo="write 10.1 or L10.H1")
         return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:

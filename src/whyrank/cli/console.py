@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from whyrank.rankers.ranker import Progress as Advance
 
+#: Letters of a complaint; of a longer one the beginning and the end are shown.
+LONGEST = 1500
+
 
 def say(text: str) -> None:
     """A line about the work, at once."""
@@ -22,8 +25,10 @@ def say(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """One line about what went wrong."""
-    say(f"whyrank: {' '.join(text.split())}")
+    """One line about what went wrong, whatever an input has put into it."""
+    line = " ".join(text.split())
+    cut = f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}" if len(line) > LONGEST else line
+    say(f"whyrank: {cut}")
 
 
 def suggest(*commands: str) -> None:

@@ -163,18 +163,26 @@ def _short(correlation: dict[str, Any]) -> str:
     return "–" if correlation["pearson"] is None else f"{correlation['pearson']:.3f}"
 
 
+@dataclass(frozen=True)
+class Cut:
+    """What is read of another run's summary.json: how its sites were cut."""
+
+    by: Literal["position", "category"] | None
+
+
 def _other_run(folder: Path) -> Any:
     """The rows of another run of this command."""
     from whyrank.errors import UserError
     from whyrank.interventions.effects import Effects
+    from whyrank.store.json_file import read_json
 
     path = folder / "effects.parquet"
     if not (path.is_file() and (folder / "summary.json").is_file()):
         raise UserError(
             "no effects.parquet here", where=folder, todo="give the run folder of another whyrank patch"
         )
-    by = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["by"]
-    return replace(Effects.read(path), by=by)
+    told: Cut = read_json(folder / "summary.json", Cut, todo="give the run folder of another whyrank patch")
+    return replace(Effects.read(path), by=told.by)
 
 
 def _compared(effects: Any, other: Any, folder: Path, keep: str, seed: int) -> dict[str, Any]:

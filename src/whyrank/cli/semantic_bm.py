@@ -12,7 +12,7 @@ from whyrank.cli import options
 from whyrank.cli.console import command, console, progress_bar, say, suggest
 from whyrank.cli.rank import first_stage_of
 from whyrank.collections.records import fingerprint_of
-from whyrank.errors import UserError
+from whyrank.errors import UserError, located
 
 if TYPE_CHECKING:
     from whyrank.circuits.head import Head
@@ -110,7 +110,7 @@ def semantic_bm(
 
 def _heads(ranker: CrossEncoder, circuit: Path | None, heads: str | None) -> tuple[list[Head], list[Head]]:
     """The matching heads, and all heads of the circuit, which the random ones are drawn outside of."""
-    from whyrank.circuits.circuit import read_roles
+    from whyrank.circuits.circuit import FILE, read_roles
     from whyrank.circuits.head import parse_heads
 
     if circuit is None:
@@ -120,8 +120,9 @@ def _heads(ranker: CrossEncoder, circuit: Path | None, heads: str | None) -> tup
         return chosen, chosen
     roles = read_roles(circuit)
     taken = sorted({head for some in roles.values() for head in some})
-    for head in taken:
-        head.site().check(ranker.encoder.layers, ranker.encoder.heads)
+    with located(circuit / FILE):
+        for head in taken:
+            head.site().check(ranker.encoder.layers, ranker.encoder.heads)
     if not roles.get("matching"):
         raise UserError("this circuit has no matching head", where=circuit, todo="name some: --heads 0.8,1.7,...")
     return sorted(roles["matching"]), taken

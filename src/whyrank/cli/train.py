@@ -14,7 +14,7 @@ from whyrank.cli.several_processes import run_in_processes
 from whyrank.cli.train_console import only_the_first_speaks, show, tell_plan, train_beside, watching
 from whyrank.collections.records import fingerprint_of
 from whyrank.engines.engine import open_workers
-from whyrank.errors import UserError
+from whyrank.errors import UserError, located
 from whyrank.learning.training.world import process_count, process_index
 
 if TYPE_CHECKING:
@@ -88,17 +88,17 @@ def train(
         "seed": seed,
     }  # fmt: skip
     with only_the_first_speaks():
-        asked, told = _asked(flags, config, set_ or [])
+        asked, told, by_file = _asked(flags, config, set_ or [])
         say(f"training {asked['model']} on {asked['backbone']} with {asked['collection']}")
         if workers is not None:
             open_workers(workers)  # what they need is asked for before anything is opened
-        _train(asked, told, out, workers)
+        _train(asked, told, by_file, out, workers)
 
 
 def _asked(
     flags: dict[str, Any], config: Path | None, assignments: list[str]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the flags say, else the file, else the defaults; and the settings by name."""
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Path]]:
+    """What the flags say, else the file, else the defaults; the settings by name; and which names are the file's."""
     from whyrank.learning.models.catalogue import model_class
     from whyrank.learning.settings_values import typed
     from whyrank.learning.training.options import read_assignments, read_toml, settled
@@ -113,17 +113,22 @@ def _asked(
     asked = {**dict.fromkeys(flags), **DEFAULTS, **own, **given}
     for name in NEEDED:
         if asked[name] is None:
-            raise UserError(f"no {name} is given", todo=f"give --{name}, or {name} = ... in a file (--config)")
+            todo = f"give --{name}, or {name} = ... in a file (--config)"
+            raise UserError(f"no {name} is given", where=config, todo=todo)
     for name in COUNTED:
         if asked[name] is not None and asked[name] < 1:
             raise UserError(
                 f"{name} is {asked[name]}", where=config if name in own else None, todo="give 1 or more"
             )
-    settled(model_class(asked["model"]), file, asked, config)
-    return asked, {**file, **read_assignments(assignments)}
+    by_file = {name: config for name in (*own, *file) if config and name not in given}
+    with located(by_file.get("model")):
+        settled(model_class(asked["model"]), file, asked, config)
+    return asked, {**file, **read_assignments(assignments)}, by_file
 
 
-def _train(asked: dict[str, Any], told: dict[str, Any], out: Path, workers: int | None) -> None:
+def _train(
+    asked: dict[str, Any], told: dict[str, Any], by_file: dict[str, Path], out: Path, workers: int | None
+) -> None:
     from whyrank.collections.catalogue import open_collection
     from whyrank.learning.models.catalogue import model_class
     from whyrank.learning.training.contents import lines_hash, vectors_hash, weights_hash
@@ -135,16 +140,19 @@ def _train(asked: dict[str, Any], told: dict[str, Any], out: Path, workers: int 
     from whyrank.store.run_folder import RunFolder
 
     settled(model_class(asked["model"]), told, asked)  # what is told wrong is refused before anything is opened
-    backbone_checkpoint(asked["backbone"])
+    with located(by_file.get("backbone")):
+        backbone_checkpoint(asked["backbone"])
     tests = asked["test_queries"]
-    opened = open_collection(asked["collection"])
+    with located(by_file.get("collection")):
+        opened = open_collection(asked["collection"])
     what = judged(opened, asked["train_qrels"], Path(tests) if tests else None, asked["queries"])
     first, origin = first_stage_of(what.collection, Path(asked["run"]) if asked["run"] else None, asked["k"])
-    plan = plan_training(
-        asked["model"], asked["backbone"], what, first, told, folds=asked["folds"],
-        seeds=range(asked["seed"], asked["seed"] + asked["seeds"]), k=asked["k"], queries=asked["queries"],
-        names=asked,
-    )  # fmt: skip
+    with located(next(iter(by_file.values()), None)):
+        plan = plan_training(
+            asked["model"], asked["backbone"], what, first, told, folds=asked["folds"],
+            seeds=range(asked["seed"], asked["seed"] + asked["seeds"]), k=asked["k"], queries=asked["queries"],
+            names=asked,
+        )  # fmt: skip
     vectors = getattr(plan.network, "vectors", None)
     inputs = {
         "model": asked["model"], "backbone": weights_hash(plan.backbone),

@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from whyrank.errors import UserError, nearest
+from whyrank.errors import UserError, located, nearest, quoted
 
 S = TypeVar("S")
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
@@ -32,7 +32,9 @@ def settings_of(kind: type[S], told: Mapping[str, Any], where: str | Path | None
     for name in told:
         if name not in known:
             raise UserError(f"no setting is called '{name}'", where=where, todo=nearest(name, known))
-    return kind(**{name: typed(name, value, hints[name], where) for name, value in told.items()})
+    values = {name: typed(name, value, hints[name], where) for name, value in told.items()}
+    with located(where):
+        return kind(**values)
 
 
 def typed(name: str, value: Any, hint: Any, where: str | Path | None = None) -> Any:
@@ -40,7 +42,7 @@ def typed(name: str, value: Any, hint: Any, where: str | Path | None = None) -> 
     try:
         return _as(value, hint)
     except _Unfit:
-        raise UserError(f"{name} is {value!r}", where=where, todo=f"it must be {_expected(hint)}") from None
+        raise UserError(f"{name} is {quoted(value)}", where=where, todo=f"it must be {_expected(hint)}") from None
 
 
 def _as(value: Any, hint: Any) -> Any:
@@ -83,7 +85,7 @@ def _as_one_of(value: Any, hints: tuple[Any, ...]) -> Any:
 
 def _as_plain(value: Any, hint: Any) -> Any:
     if hint is bool:
-        text = str(value).lower()
+        text = value.lower() if isinstance(value, str) else str(value).lower() if isinstance(value, int) else ""
         if text not in (*TRUE, *FALSE):
             raise _Unfit
         return text in TRUE
@@ -95,7 +97,7 @@ def _as_plain(value: Any, hint: Any) -> Any:
         raise _Unfit
     try:
         return hint(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise _Unfit from None
 
 

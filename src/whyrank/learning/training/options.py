@@ -19,8 +19,10 @@ def read_toml(path: Path) -> dict[str, Any]:
         told = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise UserError("no such file", where=path, todo="give a TOML file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+    except (ValueError, OSError) as error:  # not TOML, not UTF-8, an integer of thousands of digits
         raise UserError(f"not TOML ({error})", where=path) from error
+    except RecursionError as error:
+        raise UserError("not TOML that can be read (nested too deep)", where=path) from error
     for name, value in told.items():
         if isinstance(value, dict):
             raise UserError(f"'{name}' is a table", where=path, todo="all names stand at the top: name = value")
