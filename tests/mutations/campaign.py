@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -13,6 +13,9 @@ from tests.mutations.in_process import run
 from tests.mutations.kind import Kind
 from tests.mutations.texts import mutated_file
 from tests.mutations.verdict import FAILURES, Verdict, judge
+
+#: The columns and the last row of `table`.
+COLUMNS, ALL = ("inputs", "refused", "accepted", "failures"), "all"
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class Tried:
         return self.verdict.kind in FAILURES
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.number} ({self.file}: {self.damage[:100]}): {self.verdict.kind}: {self.verdict.why}"
+        damage = f"{self.kind} {self.number} ({self.file}: {self.damage[:100]})"
+        return f"{damage}: {self.verdict.kind}: {self.verdict.why}"
 
 
 class Campaign:
@@ -78,26 +82,22 @@ class Campaign:
         return shutil.copytree(self.valid(kind), here)
 
     def _judged(self, kind: Kind, here: Path, damaged: Path | None = None) -> Verdict:
-        given = [word.removeprefix("semantic-bm:") for word in kind.command if (here / word.split(":")[-1]).exists()]
+        given = [
+            word.removeprefix("semantic-bm:") for word in kind.command if (here / word.split(":")[-1]).exists()
+        ]
         names = [*given, *([damaged.name] if damaged else [])]
         ended = run(list(kind.command), here)
         return judge(ended, here / kind.out, names, kind.done_line)
 
 
 def table(tried: Sequence[Tried]) -> str:
-    """A row a kind: inputs, accepted, refused, and the failures."""
-    columns: list[tuple[str, Callable[[Verdict], bool]]] = [
-        ("inputs", lambda v: True),
-        ("accepted", lambda v: v.kind == "accepted"),
-        ("refused", lambda v: v.kind == "refused"),
-        ("tracebacks", lambda v: v.kind == "traceback"),
-        ("other failures", lambda v: v.kind in FAILURES and v.kind != "traceback"),
-    ]
+    """One row per kind, and one for all: inputs, refused, accepted, failures."""
     counts: dict[str, Counter[str]] = {}
     for one in tried:
-        for row in (one.kind, "all"):
-            counts.setdefault(row, Counter()).update(name for name, fits in columns if fits(one.verdict))
-    rows = [*(kind for kind in counts if kind != "all"), "all"]
-    lines = [f"{'kind':28}" + "".join(f"{name:>16}" for name, _ in columns)]
-    lines += [f"{row:28}" + "".join(f"{counts[row][name]:16}" for name, _ in columns) for row in rows if row in counts]
+        outcome = "failures" if one.failed else one.verdict.kind
+        for row in (one.kind, ALL):
+            counts.setdefault(row, Counter()).update(("inputs", outcome))
+    rows = [*(row for row in counts if row != ALL), *([ALL] if tried else [])]
+    lines = [f"{'kind':26}" + "".join(f"{name:>10}" for name in COLUMNS)]
+    lines += [f"{row:26}" + "".join(f"{counts[row][name]:10}" for name in COLUMNS) for row in rows]
     return "\n".join(lines)

@@ -54,7 +54,7 @@ def run(arguments: list[str], folder: Path, seconds: int = LONGEST) -> Ended:
             code = 0
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
-        except BaseException:  # noqa: BLE001 (a panic of Rust is no Exception)
+        except BaseException:
             code, failed = 1, traceback.format_exc()
         finally:
             os.chdir(before)

@@ -11,9 +11,10 @@ from pathlib import Path
 class Kind:
     """Inputs of one kind.
 
-    `make` writes a valid one into an empty folder, in which `command` is run later on; `files` are patterns of what
-    is damaged, one file at a time; `out` is where the command writes. `share`: how many of a thousand inputs are of
-    this kind. `done_line`: what the refusal of a valid input says, where the command is kept from its work.
+    `make` writes a valid one into an empty folder, in which `command` is run later on; `files` are patterns of
+    what is damaged, one file at a time; `out` is where the command writes. `share`: how many inputs are of this
+    kind, against the others. `done_line`: what the refusal of a valid input says, where the command is kept from
+    its work.
     """
 
     name: str

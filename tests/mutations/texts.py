@@ -15,7 +15,8 @@ FIELDS = {
     "a number of 5,000 digits": "9" * 5000, "NaN": "nan", "infinity": "-inf", "an underscore": "1_000",
     "another script's digit": "\uff11", "hexadecimal": "0x10", "NUL": "a\x00b", "a byte order mark": "\ufeffd1",
     "a path out of the folder": "../../outside", "a long word": "x" * 50_000, "a tag": "<script>alert(1)</script>",
-    "a formula": "=1+1", "a non-breaking blank": "a\u00a0b", "a line separator": "a\u2028b", "a quote": '"', "a tab": "a\tb",
+    "a formula": "=1+1", "a non-breaking blank": "a\u00a0b", "a line separator": "a\u2028b",
+    "a quote": '"', "a tab": "a\tb",
     "an unknown id": "nobody", "an emoji": "\U0001f600", "a right-to-left mark": "\u202e",
 }  # fmt: skip
 #: TOML values.
@@ -28,12 +29,19 @@ TOML_VALUES = [
 
 def mutated_lines(content: bytes, random: Random) -> Mutation:
     """A text file with one line wrong, or one of its fields, or the bytes."""
-    if random.random() < 0.25:
+    if random.random() < 0.25 or not _is_text(content):
         return mutated_bytes(content, random)
     lines = content.decode("utf-8").split("\n")
     place = random.randrange(max(1, len(lines) - 1))
     name, new = _line(lines, place, random)
     return Mutation(f"{name} in line {place + 1}", "\n".join([*lines[:place], *new, *lines[place + 1 :]]).encode())
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        return bool(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        return False
 
 
 def _line(lines: list[str], place: int, random: Random) -> tuple[str, list[str]]:
@@ -76,7 +84,8 @@ def mutated_toml(content: bytes, random: Random) -> Mutation:
     name, _, value = lines[place].partition(" = ")
     new = random.choice(TOML_VALUES)
     ways = [f"{name} = {new}"] * 6
-    ways += [f"{name}x = {value}", f"{lines[place]}\n{lines[place]}", f"[{name}]", f"{name} =", f"{name}.a = {value}"]
+    ways += [f"{name}x = {value}", f"{lines[place]}\n{lines[place]}"]
+    ways += [f"[{name}]", f"{name} =", f"{name}.a = {value}"]
     lines[place] = random.choice(ways)
     return Mutation(f"{lines[place][:60]!r}", ("\n".join(lines) + "\n").encode())
 

@@ -54,7 +54,8 @@ def judge(ended: Ended, written: Path, names: Iterable[str], done_line: str | No
 def shortened(traceback: str) -> str:
     """The frames that are ours, from the last on, and the error."""
     lines = [line.strip() for line in traceback.strip().splitlines()]
-    ours = [line.split("/whyrank/", 1)[-1] for line in lines if line.startswith("File ") and "/src/whyrank/" in line]
+    frames = [line for line in lines if line.startswith("File ") and "/src/whyrank/" in line]
+    ours = [line.split("/src/whyrank/", 1)[-1] for line in frames]
     error = next((line for line in reversed(lines) if line), "")
     return f"{error[:300]} <- {' <- '.join(reversed(ours[-4:]))}"
 

@@ -98,7 +98,7 @@ def train(
 def _asked(
     flags: dict[str, Any], config: Path | None, assignments: list[str]
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Path]]:
-    """What the flags say, else the file, else the defaults; the settings by name; and which names are the file's."""
+    """What the flags say, else the file, else the defaults; the settings by name; the file's names."""
     from whyrank.learning.models.catalogue import model_class
     from whyrank.learning.settings_values import typed
     from whyrank.learning.training.options import read_assignments, read_toml, settled

@@ -36,12 +36,19 @@ def _other_architecture(folder: Path) -> None:
 
 def _bi_encoder(folder: Path) -> None:
     ranker = save(with_texts(folder))
-    types = [{"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{name}"}
-             for i, (name, path) in enumerate([("Transformer", ""), ("Pooling", "1_Pooling"), ("Normalize", "2_Normalize")])]
+    types = [
+        {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{name}"}
+        for i, (name, path) in enumerate(
+            [("Transformer", ""), ("Pooling", "1_Pooling"), ("Normalize", "2_Normalize")]
+        )
+    ]
     _json(ranker / "modules.json", types)
     (ranker / "1_Pooling").mkdir()
     _json(ranker / "1_Pooling" / "config.json", {"word_embedding_dimension": 16, "pooling_mode_mean_tokens": True})
-    _json(ranker / "config_sentence_transformers.json", {"prompts": {"query": "the ", "document": ""}, "similarity_fn_name": "cosine"})
+    _json(
+        ranker / "config_sentence_transformers.json",
+        {"prompts": {"query": "the ", "document": ""}, "similarity_fn_name": "cosine"},
+    )
     _json(ranker / "sentence_bert_config.json", {"max_seq_length": 12, "do_lower_case": False})
 
 
@@ -60,7 +67,12 @@ def _sparse(folder: Path) -> None:
 def _described(folder: Path) -> None:
     """A folder with a whyrank.json, as the mirrors make it."""
     checkpoint(with_texts(folder))
-    own = {"kind": "cross-encoder", "source": "made for a test", "precision": "float32", "settings": {"max_length": 16}}
+    own = {
+        "kind": "cross-encoder",
+        "source": "made for a test",
+        "precision": "float32",
+        "settings": {"max_length": 16},
+    }
     _json(folder / "ranker" / "whyrank.json", own)
 
 

@@ -8,15 +8,35 @@ from pathlib import Path
 from tests.edits.dialed import write_collection
 from tests.mutations.kind import Kind
 from tests.mutations.kinds.small import (
+    judgements,
     write_first_stage,
     write_json_lines,
     write_tevatron,
     write_trec,
     write_tsv,
-    judgements,
 )
 
 RANK = ("rank", "--ranker", "bm25", "-k", "3", "-o", "out", "--collection")
+
+
+def _beir(folder: Path) -> None:
+    write_collection(folder / "beir")
+
+
+def _trec(folder: Path) -> None:
+    write_trec(folder / "trec")
+
+
+def _tsv(folder: Path) -> None:
+    write_tsv(folder / "tsv")
+
+
+def _json_lines(folder: Path) -> None:
+    write_json_lines(folder / "lines")
+
+
+def _tevatron(folder: Path) -> None:
+    write_tevatron(folder / "tevatron.jsonl")
 
 
 def _packed(folder: Path) -> None:
@@ -37,11 +57,11 @@ def _with_run(folder: Path) -> None:
 
 
 KINDS = [
-    Kind("BEIR", lambda f: write_collection(f / "beir") and None, ["beir/*.jsonl", "beir/qrels/*"], [*RANK, "beir"], 40),
-    Kind("TREC", lambda f: write_trec(f / "trec") and None, ["trec/*"], [*RANK, "trec"], 40),
-    Kind("TSV", lambda f: write_tsv(f / "tsv") and None, ["tsv/*"], [*RANK, "tsv"], 40),
-    Kind("JSON lines", lambda f: write_json_lines(f / "lines") and None, ["lines/*"], [*RANK, "lines"], 40),
-    Kind("Tevatron", lambda f: write_tevatron(f / "tevatron.jsonl") and None, ["*.jsonl"], [*RANK, "tevatron.jsonl"], 40),
+    Kind("BEIR", _beir, ["beir/*.jsonl", "beir/qrels/*"], [*RANK, "beir"], 40),
+    Kind("TREC", _trec, ["trec/*"], [*RANK, "trec"], 40),
+    Kind("TSV", _tsv, ["tsv/*"], [*RANK, "tsv"], 40),
+    Kind("JSON lines", _json_lines, ["lines/*"], [*RANK, "lines"], 40),
+    Kind("Tevatron", _tevatron, ["*.jsonl"], [*RANK, "tevatron.jsonl"], 40),
     Kind("gzip", _packed, ["packed/*"], [*RANK, "packed"], 30),
     Kind(
         "first stage", _with_run, ["first.trec"],

@@ -8,8 +8,8 @@ from tests.edits.dialed import cross_encoder, idf_file
 from tests.learning.small import checkpoint, write_collection
 from tests.mutations.kind import Kind
 from tests.mutations.kinds.checkpoints import RANK, with_texts
-from tests.mutations.kinds.small import killed
 from tests.mutations.kinds.results import FINETUNE, SEMANTIC_BM
+from tests.mutations.kinds.small import killed
 from tests.mutations.kinds.words import PATCH, pairs_file
 
 EDIT = (
@@ -17,8 +17,8 @@ EDIT = (
     "first.trec", "-o", "out",
 )  # fmt: skip
 CIRCUIT = (
-    "circuit", "--ranker", "ranker", "--pairs", "tfc1.jsonl", "--to-logits", "3", "--to-heads", "3", "--randoms", "1",
-    "--steps", "2", "-o", "out",
+    "circuit", "--ranker", "ranker", "--pairs", "tfc1.jsonl", "--to-logits", "3", "--to-heads", "3",
+    "--randoms", "1", "--steps", "2", "-o", "out",
 )  # fmt: skip
 TRAIN = (
     "train", "--model", "bert", "--backbone", "ranker", "--collection", "beir", "--folds", "1", "--seeds", "1",

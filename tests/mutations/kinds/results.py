@@ -1,4 +1,4 @@
-"""Results that other commands read: models trained here, circuits, semantic-bm's, runs of patch, finished folders."""
+"""Results that other commands read: trained models, circuits, semantic-bm's, runs of patch, finished folders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def _trained(model: str, folder: Path) -> None:
     ranker = with_texts(folder)
     backbone = replace(find_checkpoint(str(save(folder / "backbone"))), settings={})
     kind = model_class(model)
-    save_trained(kind.of(kind.Settings(max_length=24), Ingredients(backbone, COLLECTION)), backbone, ranker, {"epochs": 1})
+    save_trained(
+        kind.of(kind.Settings(max_length=24), Ingredients(backbone, COLLECTION)), backbone, ranker, {"epochs": 1}
+    )
 
 
 def _fitted(folder: Path) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from unittest import mock
 
 from tests.edits.dialed import COLLECTION
 from tests.mutations.in_process import run
-from whyrank.cli.stop import STOPPED
 from whyrank.collections.records import Retrieved
 from whyrank.collections.trec import write_run
 
@@ -39,9 +39,7 @@ def write_trec(folder: Path) -> Path:
     """As TREC mark-up."""
     folder.mkdir()
     documents = [f"<DOC>\n<DOCNO>{d}</DOCNO>\n<TEXT>{t}</TEXT>\n</DOC>" for d, t in DOCUMENTS.items()]
-    topics = [
-        f"<top>\n<num> Number: {qid}\n<title> {text}\n</top>" for qid, text in COLLECTION.queries.items()
-    ]
+    topics = [f"<top>\n<num> Number: {qid}\n<title> {text}\n</top>" for qid, text in COLLECTION.queries.items()]
     _write(folder / "documents.trec", documents)
     _write(folder / "topics.txt", topics)
     _write(folder / "qrels.txt", judgements())
@@ -89,4 +87,4 @@ def killed(folder: Path, place: str, *arguments: str) -> None:
     """Runs a command that is stopped where it calls the function `place`."""
     with mock.patch(place, side_effect=KeyboardInterrupt):
         ended = run(list(arguments), folder)
-    assert ended.code == STOPPED, f"{arguments}: {ended.traceback or ended.stderr}"
+    assert ended.code == 128 + signal.SIGINT, f"{arguments}: {ended.traceback or ended.stderr}"

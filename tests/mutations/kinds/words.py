@@ -48,7 +48,12 @@ def pairs_file(folder: Path) -> None:
     (folder / "pairs.dropped.json").unlink(missing_ok=True)
     (folder / "tfc1.dropped.json").unlink(missing_ok=True)
     own = [
-        {"id": f"p{i}", "query": f"how many {word}", "baseline": f"the {word} sat", "perturbed": f"the {word} runs"}
+        {
+            "id": f"p{i}",
+            "query": f"how many {word}",
+            "baseline": f"the {word} sat",
+            "perturbed": f"the {word} runs",
+        }
         for i, word in enumerate(WORDS[2:6])
     ]
     (folder / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in own), encoding="utf-8")
@@ -100,7 +105,10 @@ KINDS = [
         ["suppress", "--ranker", "ranker", "--idf", "idf.tsv", "--collection", "tsv", "--run", "first.trec",
          "--terms", "list.txt", "--scales", "1,10,100", "-n", "2", "-o", "out"], 20,
     ),
-    Kind("TOML", _training, ["train.toml"], ["train", "--config", "train.toml", "-o", "full"], 60, "full", BLOCKED),
+    Kind(
+        "TOML", _training, ["train.toml"],
+        ["train", "--config", "train.toml", "-o", "full"], 60, "full", BLOCKED,
+    ),
     Kind(
         "ids of test queries", _training, ["test.txt"],
         [*TRAIN, "--model", "bert", "--test-queries", "test.txt"], 15, "full", BLOCKED,
