@@ -57,6 +57,11 @@ def test_values_become_their_type(told, expected):
         ({"whole": 3.5}, "whole is 3.5; it must be a whole number"),
         ({"whole": True}, "whole is True; it must be a whole number"),
         ({"number": "fast"}, "number is 'fast'; it must be a number"),
+        ({"whole": float("inf")}, "whole is inf; it must be a whole number"),
+        ({"number": 10**400}, "number is "),
+        ({"switch": 1.5}, "switch is 1.5; it must be true or false"),
+        ({"switch": []}, "switch is []; it must be true or false"),
+        ({"text": "x", "whole": "x" * 10**5}, "whole is 'xxx"),
         ({"switch": "maybe"}, "switch is 'maybe'; it must be true or false"),
         ({"text": 3}, "text is 3; it must be text"),
         ({"perhaps": "few"}, "perhaps is 'few'; it must be a whole number or none"),
@@ -134,6 +139,24 @@ def test_a_toml_file(tmp_path):
 def as_told(value):
     """As the guide writes it, and `--set` takes it."""
     return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"epochs = " + b"9" * 5000, "not TOML"),
+        (b"epochs = " + b"[" * 5000 + b"]" * 5000, "nested too deep"),
+        (b"epochs = \xff", "not TOML"),
+        (b"epochs = 1\nepochs = 2", "not TOML"),
+        (b"[epochs]\na = 1", "'epochs' is a table"),
+    ],
+)
+def test_a_damaged_toml_file_is_refused_in_one_line(content, complaint, tmp_path):
+    path = tmp_path / "train.toml"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=complaint) as refused:
+        read_toml(path)
+    assert str(refused.value).startswith(str(path))
 
 
 def test_the_guide_has_every_setting_with_its_default():

@@ -85,7 +85,7 @@ class Campaign:
         given = [
             word.removeprefix("semantic-bm:") for word in kind.command if (here / word.split(":")[-1]).exists()
         ]
-        names = [*given, *([damaged.name] if damaged else [])]
+        names = [*given, *kind.also, *([damaged.name] if damaged else [])]
         ended = run(list(kind.command), here)
         return judge(ended, here / kind.out, names, kind.done_line)
 

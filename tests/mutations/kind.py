@@ -14,7 +14,7 @@ class Kind:
     `make` writes a valid one into an empty folder, in which `command` is run later on; `files` are patterns of
     what is damaged, one file at a time; `out` is where the command writes. `share`: how many inputs are of this
     kind, against the others. `done_line`: what the refusal of a valid input says, where the command is kept from
-    its work.
+    its work. `also`: other inputs that a refusal may name, since the damaged file names them.
     """
 
     name: str
@@ -24,6 +24,7 @@ class Kind:
     share: int
     out: str = "out"
     done_line: str | None = None
+    also: Sequence[str] = ()
 
     def damageable(self, folder: Path) -> list[Path]:
         """What may be damaged in such a folder, in a fixed order."""

@@ -137,12 +137,12 @@ class BM25Index:
 def first_stage(collection: Collection, k: int = 1000, index: BM25Index | None = None) -> Run:
     """BM25's best `k` documents for each query of a collection."""
     index = index or BM25Index(collection)
-    return {qid: _retrieved(index, qid, text, k) for qid, text in collection.queries.items()}
+    return {qid: _retrieved(index, collection.name, qid, text, k) for qid, text in collection.queries.items()}
 
 
-def _retrieved(index: BM25Index, qid: str, text: str, k: int) -> list[Retrieved]:
+def _retrieved(index: BM25Index, name: str, qid: str, text: str, k: int) -> list[Retrieved]:
     try:
         pairs = index.search(text, k)
     except UserError as error:
-        raise UserError(error.what, where=f"query {qid!r}", todo=error.todo) from error
+        raise UserError(error.what, where=f"{name}, query {qid!r}", todo=error.todo) from error
     return [Retrieved(qid, docno, rank, score, "bm25") for rank, (docno, score) in enumerate(pairs, start=1)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Retrieved, Run
 from whyrank.collections.trec import check_identifiers
-from whyrank.errors import UserError
+from whyrank.errors import UserError, located
 from whyrank.rankers.ranker import Progress, Ranker
 from whyrank.rankers.shards import score_in_shards
 from whyrank.store.names import plain_name
@@ -37,7 +37,8 @@ def rerank(
     rows = [row for found in first.values() for row in found[:k]]
     if not rows:
         raise UserError("the first stage found nothing to re-rank", where=collection.name)
-    check_identifiers(rows)
+    with located(collection.name):
+        check_identifiers(rows)
     texts = collection.texts(dict.fromkeys(row.docno for row in rows))
     pairs = [(collection.queries[row.qid], texts[row.docno]) for row in rows]
     scores, cut = score_in_shards(ranker, pairs, shards, progress)

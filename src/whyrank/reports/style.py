@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -49,5 +50,7 @@ def bare(axes: Axes) -> Axes:
 def as_svg(figure: Figure) -> str:
     """The figure as SVG text; the same figure gives the same text."""
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)  # the browser's own fonts draw the text
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
     return buffer.getvalue()

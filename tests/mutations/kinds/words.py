@@ -107,7 +107,7 @@ KINDS = [
     ),
     Kind(
         "TOML", _training, ["train.toml"],
-        ["train", "--config", "train.toml", "-o", "full"], 60, "full", BLOCKED,
+        ["train", "--config", "train.toml", "-o", "full"], 60, "full", BLOCKED, ("beir", "backbone"),
     ),
     Kind(
         "ids of test queries", _training, ["test.txt"],
