@@ -227,9 +227,9 @@ def a_package(folder: Path) -> Package:
 def test_trec_rag_is_unpacked_once_and_judged_by_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WHYRANK_CACHE", str(tmp_path))
     monkeypatch.setattr(trec_rag, "PACKAGE", a_package(tmp_path))
-    assert [row.on_disk for row in available()] == [True, False, False]
+    assert [row.here for row in available()] == ["yes", "no", "no"]
     nist = fetch("trec-rag-2024")
-    assert [row.on_disk for row in available()] == [True, True, True]
+    assert [row.here for row in available()] == ["yes"] * 3
     assert dict(nist.documents()) == {"b": "B b", "a": "A a"}
     assert nist.queries == {"t1": "one", "t2": "two"}
     assert nist.qrels == {"t1": {"a": 3, "pooled": 1}}
@@ -237,7 +237,8 @@ def test_trec_rag_is_unpacked_once_and_judged_by_either(tmp_path: Path, monkeypa
     (tmp_path / "packages" / "ir_axioms-1.2.5.tar.gz").unlink()
     umbrela = open_collection("trec-rag-2024/umbrela")
     assert (umbrela.name, umbrela.qrels) == ("trec-rag-2024/umbrela", {"t1": {"a": 1}, "t2": {"a": 2}})
-    assert sorted(p.name for p in trec_rag.home().iterdir()) == [
+    assert sorted(p.name for p in trec_rag.cached().path.iterdir()) == [
+        ".checksums.json",
         "corpus.jsonl",
         "qrels",
         "queries.jsonl",

@@ -336,7 +336,7 @@ def on_a_full_disk(*arguments, **more):
 
 
 safetensors.torch.save_file = on_a_full_disk
-mirrors.build_from_mirror(CATALOGUE["bi-minilm-l3"])
+mirrors.mirrored(CATALOGUE["bi-minilm-l3"]).use()
 """
     environment = {**os.environ, "WHYRANK_CACHE": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
@@ -355,7 +355,7 @@ def test_two_at_once_build_the_mirror_once(tiny_mirror, monkeypatch):
         real_build(entry, folder)
 
     monkeypatch.setattr(mirrors, "_build", slow)
-    threads = [threading.Thread(target=mirrors.build_from_mirror, args=(entry,)) for _ in range(3)]
+    threads = [threading.Thread(target=mirrors.mirrored(entry).use) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:

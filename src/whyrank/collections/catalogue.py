@@ -11,6 +11,7 @@ from whyrank.collections import demo, folder, irds, tevatron, trec_rag
 from whyrank.collections.collection import Collection
 from whyrank.collections.gather import qrels_table, queries_table
 from whyrank.errors import UserError, nearest
+from whyrank.store.cached import CachedFolder
 
 #: Before an ir_datasets id that a folder or file here is called by, too.
 IRDS = "irds:"
@@ -18,12 +19,16 @@ IRDS = "irds:"
 
 @dataclass(frozen=True)
 class BuiltIn:
-    """A collection known by name: what it is, how it is opened, and whether that needs the network first."""
+    """A collection known by name: what it is, how it is opened, and its folder in the cache if it has one."""
 
     name: str
     what: str
     open: Callable[[], Collection]
-    on_disk: Callable[[], bool]
+    cached: Callable[[], CachedFolder] | None = None
+
+    def here(self) -> str:
+        """Whether it is on this machine already: yes, no, or damaged."""
+        return self.cached().here() if self.cached else "yes"
 
 
 class Available(NamedTuple):
@@ -31,24 +36,24 @@ class Available(NamedTuple):
 
     name: str
     what: str
-    on_disk: bool
+    here: str
 
 
 BUILT_IN = {
     entry.name: entry
     for entry in (
-        BuiltIn("demo", "a small collection that comes with whyrank", demo.open_demo, lambda: True),
+        BuiltIn("demo", "a small collection that comes with whyrank", demo.open_demo),
         BuiltIn(
             "trec-rag-2024",
             "TREC RAG 2024, 301 topics x 20 passages, NIST judgements of 86 (29 MB to fetch; MS MARCO's terms)",
             lambda: trec_rag.open_judged_by("nist"),
-            lambda: trec_rag.home().is_dir(),
+            trec_rag.cached,
         ),
         BuiltIn(
             "trec-rag-2024/umbrela",
             "the same, judged by an LLM (UMBRELA) for all 301 topics",
             lambda: trec_rag.open_judged_by("umbrela"),
-            lambda: trec_rag.home().is_dir(),
+            trec_rag.cached,
         ),
     )
 }
@@ -86,15 +91,18 @@ def open_tevatron(path: Path) -> Collection:
 
 
 def available() -> list[Available]:
-    """The built-in collections, and whether each is on this machine already."""
-    return [Available(entry.name, entry.what, entry.on_disk()) for entry in BUILT_IN.values()]
+    """The built-in collections, and whether each is on this machine already: yes, no, or damaged."""
+    return [Available(entry.name, entry.what, entry.here()) for entry in BUILT_IN.values()]
 
 
 def fetch(name: str) -> Collection:
-    """Makes sure that a built-in collection is on this machine, and opens it."""
+    """Makes sure that a built-in collection is on this machine, whole (else it is made anew), and opens it."""
     if name not in BUILT_IN:
         raise UserError(f"no built-in collection {name!r}", todo=nearest(name, BUILT_IN))
-    return BUILT_IN[name].open()
+    entry = BUILT_IN[name]
+    if entry.cached:
+        entry.cached().get()
+    return entry.open()
 
 
 def _path_and_split(name: str) -> tuple[Path, str | None]:

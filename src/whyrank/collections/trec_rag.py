@@ -23,8 +23,8 @@ from whyrank.collections.collection import Collection
 from whyrank.collections.formats import read_qrels
 from whyrank.collections.records import Qrels, Retrieved, Run
 from whyrank.store.archives import read_member
-from whyrank.store.atomic import make_once
 from whyrank.store.cache import cache_folder
+from whyrank.store.cached import CachedFolder
 from whyrank.store.lines import read_json_lines
 from whyrank.store.packages import Package
 
@@ -41,20 +41,15 @@ JUDGES = {
 TAG = "given"
 
 
-def home() -> Path:
-    """Where the collection lies once it is fetched."""
-    return cache_folder("collections", "trec-rag-2024")
-
-
-def fetch() -> Path:
-    """The folder of the collection in BEIR's layout; fetched (29 MB) and unpacked at the first call."""
-    return make_once(home(), _make)
+def cached() -> CachedFolder:
+    """The collection's folder in BEIR's layout: where it is, or would be; 29 MB to fetch."""
+    return CachedFolder("trec-rag-2024", cache_folder("collections", "trec-rag-2024"), _make)
 
 
 def open_judged_by(judge: str) -> Collection:
     """The collection with the grades of `nist` or `umbrela`, all its 301 queries in either case."""
     name = "trec-rag-2024" if judge == "nist" else f"trec-rag-2024/{judge}"
-    return beir.open_folder(fetch(), judge, name, all_queries=True)
+    return beir.open_folder(cached().use(), judge, name, all_queries=True)
 
 
 def _make(folder: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 from whyrank.errors import UserError, nearest
 from whyrank.rankers.catalogue import CATALOGUE, Entry, find_entry
 from whyrank.rankers.checkpoint import Checkpoint, read_json, stored_precision
-from whyrank.rankers.hub import cached_snapshot, download_snapshot
-from whyrank.rankers.mirrors import OWN_FILE, build_from_mirror, mirrored_folder
+from whyrank.rankers.hub import cached_snapshot, download_snapshot, repair_snapshot
+from whyrank.rankers.mirrors import OWN_FILE, mirrored
 from whyrank.rankers.ranker import Source
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
@@ -29,21 +29,30 @@ def find_checkpoint(name: str) -> Checkpoint:
     hub_id = entry.hub_id if entry else name
     if snapshot := cached_snapshot(hub_id):
         return _described(name, snapshot, f"local hub cache ({hub_id})", entry)
-    if entry and mirrored_folder(entry).is_dir():
-        return _described(name, mirrored_folder(entry), "", entry)
+    if entry and mirrored(entry).path.is_dir():
+        return _described(name, mirrored(entry).use(), "", entry)
     try:
         return _described(name, download_snapshot(hub_id), f"hub ({hub_id})", entry)
     except UserError as not_from_hub:
         if entry is None or entry.mirror is None:
             raise _nowhere(name, hub_id, not_from_hub) from not_from_hub
-    return _described(name, build_from_mirror(entry), "", entry)
+    return _described(name, mirrored(entry).use(), "", entry)
 
 
-def whereabouts(entry: Entry) -> str:
-    """Where the entry is on this machine already: a place, or nothing."""
-    if cached_snapshot(entry.hub_id):
-        return "local hub cache"
-    return str(mirrored_folder(entry)) if mirrored_folder(entry).is_dir() else ""
+def fetch_checkpoint(name: str) -> Checkpoint:
+    """The same for `whyrank get`: what is cached is read whole, and fetched anew where it is damaged."""
+    entry = find_entry(name)
+    if entry and mirrored(entry).path.is_dir():
+        mirrored(entry).get()
+    hub_id = entry.hub_id if entry else name
+    if not Path(name).expanduser().is_dir() and (snapshot := cached_snapshot(hub_id)):
+        repair_snapshot(hub_id, snapshot)
+    return find_checkpoint(name)
+
+
+def here(entry: Entry) -> str:
+    """Whether the entry is on this machine already: yes, no, or damaged."""
+    return "yes" if cached_snapshot(entry.hub_id) else mirrored(entry).here()
 
 
 def _described(name: str, folder: Path, place: str, entry: Entry | None) -> Checkpoint:

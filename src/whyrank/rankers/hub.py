@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import os
+import re
 import threading
 import urllib.error
 import urllib.request
@@ -12,6 +15,7 @@ from pathlib import Path
 from whyrank.errors import UserError
 from whyrank.rankers.checkpoint import WEIGHT_FILES
 
+_log = logging.getLogger(__name__)
 #: Seconds to wait for any answer at all.
 PATIENCE = 4.0
 #: What a ranker needs; other frameworks' weights stay where they are.
@@ -31,16 +35,53 @@ def cached_snapshot(hub_id: str) -> Path | None:
     return folder if whole else None
 
 
-def download_snapshot(hub_id: str) -> Path:
+def damaged_file(snapshot: Path) -> Path | None:
+    """The first file that is not what the hub sent: in its cache files lie under their hashes."""
+    files = sorted(path for path in snapshot.rglob("*") if path.is_symlink() or path.is_file())
+    return next((file for file in files if not _is_whole(file)), None)
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether a file has the hash that it is named by: git's for small files, sha256 for large ones."""
+    name = file.resolve().name
+    if not file.exists():
+        return False
+    if not re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", name):
+        return True
+    start = b"" if len(name) == 64 else b"blob %d\0" % file.stat().st_size
+    digest = hashlib.new("sha256" if len(name) == 64 else "sha1", start, usedforsecurity=False)
+    with file.open("rb") as content:
+        while chunk := content.read(2**20):
+            digest.update(chunk)
+    return digest.hexdigest() == name
+
+
+def repair_snapshot(hub_id: str, snapshot: Path) -> None:
+    """Reads a cached repository whole, and fetches it anew where it is damaged."""
+    wrong = damaged_file(snapshot)
+    if wrong is None:
+        return
+    _log.info("%s in the hub cache is damaged (file %s): fetching it anew", hub_id, wrong.name)
+    try:
+        download_snapshot(hub_id, anew=True)
+    except UserError as error:
+        todo = "run this where the hub can be reached, or delete the folder to use another source"
+        raise UserError(f"file {wrong.name} is damaged, and {error.what}", where=snapshot, todo=todo) from error
+
+
+def download_snapshot(hub_id: str, *, anew: bool = False) -> Path:
     """Fetches a repository; raises UserError with the reason when that cannot be done."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
 
     if not hub_answers():
-        raise UserError(f"the hub is out of reach, and {hub_id} is not in its local cache")
+        raise UserError(
+            f"the hub is out of reach, and {hub_id} is not {'whole ' if anew else ''}in its local cache"
+        )
     try:
-        patterns = [*WANTED]
-        return Path(snapshot_download(hub_id, allow_patterns=patterns, ignore_patterns=["onnx/*", "openvino/*"]))
+        others = ["onnx/*", "openvino/*"]
+        found = snapshot_download(hub_id, allow_patterns=[*WANTED], ignore_patterns=others, force_download=anew)
+        return Path(found)
     except RepositoryNotFoundError as error:
         raise UserError(f"the hub has no model {hub_id}", todo="check its owner and name") from error
     except (HfHubHTTPError, OSError) as error:

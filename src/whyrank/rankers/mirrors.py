@@ -12,22 +12,18 @@ from typing import Any
 from whyrank.errors import UserError
 from whyrank.rankers.catalogue import Entry, Mirror
 from whyrank.rankers.onnx_weights import read_onnx_weights
-from whyrank.store.atomic import make_once, write_json
+from whyrank.store.atomic import write_json
 from whyrank.store.cache import cache_folder
+from whyrank.store.cached import CachedFolder
 
 _log = logging.getLogger(__name__)
 #: The file in a checkpoint of ours that says what it is and where it came from.
 OWN_FILE = "whyrank.json"
 
 
-def mirrored_folder(entry: Entry) -> Path:
-    """Where the mirror's checkpoint is, or would be."""
-    return cache_folder("rankers", entry.name)
-
-
-def build_from_mirror(entry: Entry) -> Path:
-    """The checkpoint folder, made from the mirror's packages unless it is there."""
-    return make_once(mirrored_folder(entry), lambda folder: _build(entry, folder))
+def mirrored(entry: Entry) -> CachedFolder:
+    """The mirror's checkpoint in the cache: where it is, or would be, and how it is made of the packages."""
+    return CachedFolder(entry.name, cache_folder("rankers", entry.name), lambda folder: _build(entry, folder))
 
 
 def _build(entry: Entry, folder: Path) -> None:

@@ -65,6 +65,19 @@ def damage(folder: Path, full: bool = False) -> str | None:
     return None
 
 
+def changed_file(folder: Path, other: Path) -> str | None:
+    """The first file by name in which two folders differ, whatever they list."""
+    ours, theirs = _files(folder), _files(other)
+    for name in sorted({*ours, *theirs}):
+        if name not in ours:
+            return f"file {name}: missing"
+        if name not in theirs:
+            return f"file {name}: added later"
+        if wrong := _difference(ours[name], _sum(theirs[name]), full=True):
+            return f"file {name}: {wrong}"
+    return None
+
+
 def sha256(file: Path) -> str:
     """The sha256 of a file, as hexadecimal digits."""
     with file.open("rb") as handle:

