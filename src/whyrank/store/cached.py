@@ -74,8 +74,7 @@ class CachedFolder:
             if has_checksums(self.path):  # another process was first
                 return
             _log.info("%s was cached by an earlier version, without checksums: checking it, once", self.name)
-            with self._new_folder() as new:
-                wrong = changed_file(self.path, new)
+            wrong = self._difference_from_new()
             if wrong:
                 raise UserError(
                     f"{self.name} was cached by an earlier version and is not what is made now ({wrong})",
@@ -83,6 +82,14 @@ class CachedFolder:
                     todo=f"run 'whyrank get {self.name}', which makes this folder anew",
                 )
             write_checksums(self.path)
+
+    def _difference_from_new(self) -> str | None:
+        try:
+            with self._new_folder() as new:
+                return changed_file(self.path, new)
+        except UserError as error:
+            what = f"{self.name} was cached by an earlier version, without checksums, and cannot be checked now"
+            raise UserError(f"{what}: {error.what}", where=self.path, todo=error.todo) from error
 
     def _make_and_list(self, folder: Path) -> None:
         self.make(folder)
