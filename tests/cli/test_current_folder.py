@@ -13,6 +13,8 @@ from tests.checkpoints import save
 from tests.learning.small import write_collection
 from tests.learning.tiny_training import still_backbone
 
+pytestmark = pytest.mark.security
+
 #: Ours, those of the programs that we start, and some that any interpreter imports at its start.
 NAMES = (
     "whyrank",

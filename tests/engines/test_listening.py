@@ -22,7 +22,10 @@ LISTENS = "0A"
 #: 127.0.0.1 and ::1 as they stand there.
 LOOPBACK = {"0100007F", "00000000000000000000000001000000"}
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="sockets are read from /proc")
+pytestmark = [
+    pytest.mark.security,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="sockets are read from /proc"),
+]
 
 
 def sockets(processes: Iterable[int]) -> set[str]:

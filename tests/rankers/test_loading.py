@@ -205,6 +205,7 @@ def test_a_checkpoint_saved_as_a_pickle_is_read_as_weights_only(tmp_path):
     assert load(str(folder)).kind == "bi-encoder"
 
 
+@pytest.mark.security
 def test_a_pickle_that_would_run_code_is_refused(tmp_path):
     class Evil:
         def __reduce__(self):
@@ -304,6 +305,7 @@ def test_a_mirror_is_fetched_once_and_says_source_and_precision(tiny_mirror):
     assert load("nobody/tiny").fingerprint() == ranker.fingerprint()
 
 
+@pytest.mark.security
 def test_a_package_with_another_hash_is_refused(tiny_mirror):
     path, _ = tiny_mirror
     path.write_bytes(path.read_bytes() + b"x")

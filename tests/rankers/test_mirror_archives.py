@@ -16,6 +16,8 @@ from whyrank.rankers.mirrors import mirrored
 from whyrank.store.checksums import sha256
 from whyrank.store.packages import Package
 
+pytestmark = pytest.mark.security
+
 NAMES = ["m/config.json", "m//{outside}", "m/../../../../outside", "m/{outside}"]
 
 

@@ -14,6 +14,8 @@ import pytest
 from whyrank.errors import UserError
 from whyrank.store.archives import read_member, unpack_zip
 
+pytestmark = pytest.mark.security
+
 NAME = "package-1.0/data/wanted.txt"
 
 

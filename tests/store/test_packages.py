@@ -19,6 +19,8 @@ from whyrank.store import packages
 from whyrank.store.archives import read_member
 from whyrank.store.packages import Package
 
+pytestmark = pytest.mark.security
+
 NAME, VERSION = "quiet_package", "1.2"
 ARCHIVE, WHEEL = f"{NAME}-{VERSION}.tar.gz", f"{NAME}-{VERSION}-py3-none-any.whl"
 

@@ -174,6 +174,7 @@ def test_what_was_kept_and_what_was_half_written_is_gone_with_the_next_run(tmp_p
     assert sorted(path.name for path in tmp_path.iterdir()) == ["manifest.json"]
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("name", [".shards-x", "report.html", "models/a"])
 def test_a_link_in_a_run_folder_is_refused(tmp_path, name):
     link = tmp_path / "run" / name
