@@ -12,6 +12,8 @@ from tests.cli import hostile
 from tests.reports.inert import check_inert, text_of
 from whyrank.cli.app import app
 
+pytestmark = pytest.mark.security
+
 PLAIN = re.compile(r"[\w+=,@-][\w.+=,@-]*")
 RANKER, COLLECTION = f"ranker {hostile.NAME}", f"collection {hostile.NAME}"
 READS = ["--ranker", RANKER, "--collection", COLLECTION]

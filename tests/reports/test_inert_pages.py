@@ -10,6 +10,8 @@ from whyrank.rankers.load import load
 from whyrank.reports.html import Report, csv_cell
 from whyrank.reports.style import as_svg, drawing
 
+pytestmark = pytest.mark.security
+
 
 @pytest.mark.parametrize(
     "page",

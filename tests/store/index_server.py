@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import os
+import re
 import ssl
 import tarfile
 import threading
@@ -16,6 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+import pytest
 
 
 @dataclass
@@ -71,6 +75,15 @@ def serving(index: Index, certificate: Path | None = None) -> Iterator[Index]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield index
         server.shutdown()
+
+
+def plain_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """pip without any setting of this machine's, and with a cache of its own."""
+    settings = re.compile(r"PIP_.*|.*_proxy|(REQUESTS|CURL)_CA_BUNDLE|SSL_CERT_.*", re.IGNORECASE)
+    for name in filter(settings.fullmatch, list(os.environ)):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_CACHE_DIR", str(tmp_path / "pip"))
 
 
 def sdist(name: str, version: str, writes: Path) -> bytes:

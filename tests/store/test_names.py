@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from whyrank.store.names import LONGEST, plain_name
 from whyrank.store.stages import Stages
 
+pytestmark = pytest.mark.security
+
 
 @pytest.mark.parametrize("name", ["bi-minilm-l3", "TFC1", "faithfulness-TFC1", "seed0", "a.b", "k=3"])
 def test_plain_names_stay_as_they_are(name):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.index_server import Index, sdist, serving, wheel
+from tests.store.index_server import Index, plain_pip, sdist, serving, wheel
 from whyrank.errors import UserError
 from whyrank.store import packages
 from whyrank.store.archives import read_member
@@ -26,13 +25,9 @@ ARCHIVE, WHEEL = f"{NAME}-{VERSION}.tar.gz", f"{NAME}-{VERSION}-py3-none-any.whl
 
 
 @pytest.fixture(autouse=True)
-def plain_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No setting of this machine's, a cache and a home of our own."""
-    settings = re.compile(r"PIP_.*|.*_proxy|(REQUESTS|CURL)_CA_BUNDLE|SSL_CERT_.*", re.IGNORECASE)
-    for name in filter(settings.fullmatch, list(os.environ)):
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("PIP_CACHE_DIR", str(tmp_path / "pip"))
+    plain_pip(monkeypatch, tmp_path)
     monkeypatch.setenv("WHYRANK_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()
