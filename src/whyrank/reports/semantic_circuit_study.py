@@ -3,7 +3,6 @@ report."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from html import escape
@@ -14,6 +13,7 @@ from whyrank.reports.beside import DIFFERS, beside_table
 from whyrank.reports.html import Report
 from whyrank.reports.semantic_circuit_paper import findings
 from whyrank.store.atomic import write_json
+from whyrank.store.json_file import read_json
 
 #: The result file of each stage that the findings are read from.
 RESULT_FILES = {
@@ -38,7 +38,7 @@ def write_study(
 ) -> list[Path]:
     """study.json, the findings, and report.html, which holds the reports of all stages."""
     results = {
-        name: json.loads((folder / RESULT_FILES[name]).read_text(encoding="utf-8"))
+        name: read_json(folder / RESULT_FILES[name], dict[str, Any])
         for name, _, folder, _ in stages
         if name in RESULT_FILES
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from whyrank.encoders.site import short_name
 from whyrank.errors import UserError
 from whyrank.reports.semantic_circuit_paper import MATCHING, is_papers_model
+from whyrank.store.json_file import read_json
 from whyrank.studies.stage import Stage
 
 #: What can be added to the study, since it takes hours on two cores.
@@ -137,10 +137,33 @@ def _finetune(shared: dict[str, Any], out: Path, sizes: StudySizes, seed: int) -
     return [Stage("finetune", "IDF-aligned fine-tuning", "finetune", run / "manifest.json", arguments)]
 
 
+@dataclass(frozen=True)
+class Edge:
+    """An edge of a circuit: what its sender does, as a share of the whole effect."""
+
+    step: int
+    sender: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """The heads that write to the logits."""
+
+    scoring: list[str]
+
+
+@dataclass(frozen=True)
+class ToTheLogits:
+    """What is read of a circuit.json to find its leading head."""
+
+    roles: Scoring
+    edges: list[Edge]
+
+
 def leading_head(circuit: Path) -> str | None:
     """The scoring head with the largest effect on the logits, as `10.1`: the one whose attention is shown."""
-    told = json.loads((circuit / "circuit.json").read_text(encoding="utf-8"))
-    scoring = set(told["roles"]["scoring"])
-    edges = [edge for edge in told["edges"] if edge["step"] == 0 and edge["sender"] in scoring]
-    best = max(edges, key=lambda edge: abs(edge["share"]), default=None)
-    return None if best is None else short_name(best["sender"])
+    told: ToTheLogits = read_json(circuit / "circuit.json", ToTheLogits)
+    edges = [edge for edge in told.edges if edge.step == 0 and edge.sender in told.roles.scoring]
+    best = max(edges, key=lambda edge: abs(edge.share), default=None)
+    return None if best is None else short_name(best.sender)

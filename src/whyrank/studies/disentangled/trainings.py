@@ -6,7 +6,6 @@ after the last epoch that was finished.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -29,7 +28,7 @@ from whyrank.learning.training.settings import TrainSettings
 from whyrank.learning.training.summary import run_of, summarise, trained
 from whyrank.learning.training.training import Fitted, Training, Watch
 from whyrank.reports.train import write_train
-from whyrank.store.run_folder import MANIFEST, RunFolder
+from whyrank.store.run_folder import RunFolder
 from whyrank.studies.disentangled.sizes import WORD_MODELS, Sizes
 from whyrank.studies.disentangled.variants import Variant
 
@@ -127,7 +126,7 @@ class Trainings:
 
     def missing(self, variant: Variant) -> tuple[int, ...]:
         """The seeds of a variant that are not trained yet."""
-        known = self._known(variant) if (self.folder / variant.name / MANIFEST).is_file() else None
+        known = self._known(variant)
         wanted = self.ground.sizes.seeds_of(variant, self.ground.seed)
         return tuple(seed for seed in wanted if known is None or seed not in known["seeds"])
 
@@ -135,7 +134,7 @@ class Trainings:
         """What train.json says of a variant, trained now or before: seeds that are new are added to the others."""
         plan = self.ground.plan(variant)
         folder, missing = self._claimed(variant, plan), self.missing(variant)
-        known = self._known(variant) if folder.manifest() else None
+        known = self._known(variant)
         if missing:
             known = self._trained(variant, replace(plan, seeds=missing), folder, known, watching)
         assert known is not None
@@ -160,9 +159,8 @@ class Trainings:
         return FirstFoldKept(plan, out, folder.work("training"), keep=keep, about=about)
 
     def _known(self, variant: Variant) -> dict[str, Any] | None:
-        """What train.json says already."""
-        path = self.folder / variant.name / RESULT
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+        """What train.json says already; nothing where it is not there, or not as it was written."""
+        return RunFolder(self.folder / variant.name, "train", self.inputs).result(RESULT)
 
     def _trained(
         self, variant: Variant, plan: Plan, folder: RunFolder, known: dict[str, Any] | None, watching: Watching
