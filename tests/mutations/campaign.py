@@ -42,6 +42,7 @@ class Campaign:
 
     def __init__(self, folder: Path, kinds: Sequence[Kind], seed: int = 0) -> None:
         self.folder, self.kinds, self.seed = folder, {kind.name: kind for kind in kinds}, seed
+        self._results: dict[str, bytes] = {}
 
     def valid(self, kind: Kind) -> Path:
         """The folder with the valid input."""
@@ -53,17 +54,22 @@ class Campaign:
 
     def undamaged(self, kind: Kind) -> Verdict:
         """What becomes of the valid input: it must be accepted."""
-        return self._judged(kind, self._copied(kind))
+        verdict = self._judged(kind, here := self._copied(kind))
+        if kind.result:
+            self._results[kind.name] = (here / kind.result).read_bytes()
+        return verdict
 
     def tried(self, kind: Kind, number: int) -> Tried:
         """The input of this number: the same seed, kind and number give the same damage."""
+        if kind.result and kind.name not in self._results:
+            self.undamaged(kind)
         random = Random(f"{self.seed} {kind.name} {number}")
         here = self._copied(kind)
         path = random.choice(kind.damageable(here))
         name, content = mutated_file(path.name, path.read_bytes(), random)
         path.write_bytes(content)
         file = path.relative_to(here).as_posix()
-        return Tried(kind.name, number, file, name, self._judged(kind, here, path))
+        return Tried(kind.name, number, file, name, self._compared(kind, here, self._judged(kind, here, path)))
 
     def all(self, count: int) -> Iterator[Tried]:
         """So many inputs, shared among the kinds."""
@@ -75,6 +81,13 @@ class Campaign:
         """How many of `count` inputs are of a kind; each has its share, rounded up."""
         whole = sum(one.share for one in self.kinds.values())
         return -(-count * kind.share // whole)
+
+    def _compared(self, kind: Kind, here: Path, verdict: Verdict) -> Verdict:
+        """The verdict, but for a result that the damage has changed."""
+        if kind.result is None or verdict.kind != "accepted":
+            return verdict
+        same = (here / kind.result).read_bytes() == self._results[kind.name]
+        return verdict if same else Verdict("bad output", f"another {kind.result} than without the damage")
 
     def _copied(self, kind: Kind) -> Path:
         here = self.folder / "here"

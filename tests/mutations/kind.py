@@ -15,6 +15,8 @@ class Kind:
     what is damaged, one file at a time; `out` is where the command writes. `share`: how many inputs are of this
     kind, against the others. `done_line`: what the refusal of a valid input says, where the command is kept from
     its work. `also`: other inputs that a refusal may name, since the damaged file names them.
+    `result`: a file that the command writes, which must be the same with a damaged input as with the valid one,
+    since what is damaged is work that was kept: it is made again.
     """
 
     name: str
@@ -25,6 +27,7 @@ class Kind:
     out: str = "out"
     done_line: str | None = None
     also: Sequence[str] = ()
+    result: str | None = None
 
     def damageable(self, folder: Path) -> list[Path]:
         """What may be damaged in such a folder, in a fixed order."""

@@ -66,11 +66,14 @@ def _train(folder: Path) -> None:
 
 LEFT = ["out/.*.json", "out/.*/*", "out/.*/**/*"]
 KINDS = [
-    Kind("interrupted rank", _rank, LEFT, RANK, 30),
-    Kind("interrupted edit", _edit, LEFT, EDIT, 20),
-    Kind("interrupted patch", _patch, LEFT, [*PATCH, "tfc1.jsonl"], 20),
-    Kind("interrupted circuit", _circuit, LEFT, CIRCUIT, 8),
-    Kind("interrupted semantic-bm", _semantic_bm, LEFT, [*SEMANTIC_BM, "--heads", "0.1", "-o", "out"], 10),
-    Kind("interrupted finetune", _finetune, LEFT, FINETUNE, 12),
-    Kind("interrupted train", _train, LEFT, TRAIN, 12),
+    Kind("interrupted rank", _rank, LEFT, RANK, 30, result="out/run.trec"),
+    Kind("interrupted edit", _edit, LEFT, EDIT, 20, result="out/edit.json"),
+    Kind("interrupted patch", _patch, LEFT, [*PATCH, "tfc1.jsonl"], 20, result="out/summary.json"),
+    Kind("interrupted circuit", _circuit, LEFT, CIRCUIT, 8, result="out/circuit.json"),
+    Kind(
+        "interrupted semantic-bm", _semantic_bm, LEFT,
+        [*SEMANTIC_BM, "--heads", "0.1", "-o", "out"], 10, result="out/semantic_bm.json",
+    ),
+    Kind("interrupted finetune", _finetune, LEFT, FINETUNE, 12, result="out/finetune.json"),
+    Kind("interrupted train", _train, LEFT, TRAIN, 12, result="out/train.json"),
 ]  # fmt: skip

@@ -82,6 +82,6 @@ KINDS = [
         "patch --compare", _patched, ["other/summary.json", "other/effects.parquet"],
         [*PATCH, "tfc1.jsonl", "--compare", "other"], 40,
     ),
-    Kind("finished rank", _ranked, ["out/*.json", "out/*.trec"], RANK_BM25, 30),
-    Kind("finished finetune", _tuned, ["out/*.json"], FINETUNE, 10),
+    Kind("finished rank", _ranked, ["out/*.json", "out/*.trec"], RANK_BM25, 30, result="out/run.trec"),
+    Kind("finished finetune", _tuned, ["out/*.json"], FINETUNE, 10, result="out/finetune.json"),
 ]  # fmt: skip
