@@ -66,12 +66,13 @@ def test_shards_are_taken_up_again_and_damaged_ones_made_anew(ranker, pairs, tmp
 
     monkeypatch.setattr(Work, "effects", counted)
     (tmp_path / "a" / "00001.parquet").write_bytes(b"damaged")
-    (tmp_path / "a" / "00002.json").unlink()
+    (tmp_path / "a" / "00002.parquet").unlink()
     again = sweep(ranker, pairs, plan, shards=tmp_path / "a").frame
     assert made == [pair.id for pair in pairs[2:6]]
     assert again.equals(whole)
     made.clear()
-    (tmp_path / "a" / "00000.json").write_text("{not whole", encoding="utf-8")
+    first = tmp_path / "a" / "00000.parquet"
+    first.write_bytes(first.read_bytes()[:-1])
     assert sweep(ranker, pairs, plan, shards=tmp_path / "a").frame.equals(whole)
     assert made == [pair.id for pair in pairs[:2]]
     made.clear()
@@ -80,8 +81,8 @@ def test_shards_are_taken_up_again_and_damaged_ones_made_anew(ranker, pairs, tmp
     made.clear()
     sweep(ranker, pairs, SitePlan.parse("L0.H2.z", ranker.encoder), Activation("noise"), shards=tmp_path / "a")
     assert len(made) == 6, "nor those of another direction"
-    notes = [json.loads(path.read_text()) for path in (tmp_path / "a").glob("*.json")]
-    assert all(len(note["sha256"]) == 64 for note in notes)
+    notes = [json.loads(path.read_bytes().split(b"\n", 1)[0]) for path in (tmp_path / "a").iterdir()]
+    assert notes and all(len(note["sha256"]) == 64 for note in notes)
 
 
 def test_bad_sites_and_pairs_are_named(ranker, pairs):
