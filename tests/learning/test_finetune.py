@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import safetensors.torch
 import torch
 from safetensors.torch import load_file
 
@@ -18,6 +19,7 @@ from whyrank.learning.conditions import CONDITIONS, parse_conditions
 from whyrank.learning.finetune import MEASURES, FineTuning
 from whyrank.learning.jobs import Settings
 from whyrank.learning.training.judgements import Judged
+from whyrank.rankers.cross_encoder import CrossEncoder
 from whyrank.rankers.load import load
 from whyrank.rankers.rerank import rerank
 
@@ -40,6 +42,11 @@ def weights(folder, name):
     return load_file(folder / "models" / name / "model.safetensors")
 
 
+def epoch_weights(folder):
+    """What a kept epoch holds after its first line, the header."""
+    return safetensors.torch.load((folder / "model.safetensors").read_bytes().split(b"\n", 1)[1])
+
+
 def changed(ranker, found):
     start = ranker.model.state_dict()
     assert start.keys() == found.keys()
@@ -51,7 +58,7 @@ def test_each_condition_changes_what_it_says(ranker, tmp_path, monkeypatch):
     forget = FineTuning.forget
     monkeypatch.setattr(
         "whyrank.learning.checkpoints.Checkpoints.forget",
-        lambda self: kept.update({self.folder.name: load_file(self.folder / "epoch-0001" / "model.safetensors")}),
+        lambda self: kept.update({self.folder.name: epoch_weights(self.folder / "epoch-0001")}),
     )
     settings = replace(SETTINGS, conditions=tuple(CONDITIONS.values()), epochs=1)
     one = tuning(ranker, tmp_path, settings)
@@ -219,3 +226,13 @@ def test_a_learning_rate_that_cannot_be_meant_is_refused():
     for rate in (0.0, -1e-5, 2.0, float("nan")):
         with pytest.raises(UserError, match="learning rate"):
             replace(SETTINGS, rate=rate)
+
+
+def test_a_validation_score_that_is_not_finite_stops_with_the_epoch_and_the_rate(ranker, tmp_path, monkeypatch):
+    read_out, loss, started = CrossEncoder.read_out, pointwise.mse_on_sigmoid, []
+    monkeypatch.setattr(pointwise, "mse_on_sigmoid", lambda *some: started.append(1) or loss(*some))
+    monkeypatch.setattr(
+        CrossEncoder, "read_out", lambda *some: read_out(*some) * (float("nan") if started else 1.0)
+    )
+    with pytest.raises(UserError, match=r"a validation score after epoch 1 is not finite.*lower --rate"):
+        tuning(ranker, tmp_path / "y").run()

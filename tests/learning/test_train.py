@@ -1,6 +1,7 @@
 """Training: a step against plain torch, the same result each time and after a kill, and what stops it."""
 
 import copy
+import io
 import json
 import math
 from statistics import fmean
@@ -25,6 +26,7 @@ from whyrank.errors import UserError
 from whyrank.evaluation.measures import per_query
 from whyrank.learning.checkpoints import OPTIMISER
 from whyrank.learning.optimisation import NotFinite
+from whyrank.learning.trained import Trained
 from whyrank.learning.training import training as module
 from whyrank.learning.training.judgements import Judged, judged
 from whyrank.learning.training.pair_learning import Learners, PairEpochs
@@ -32,6 +34,7 @@ from whyrank.learning.training.plan import plan_training
 from whyrank.learning.training.processes import Alone
 from whyrank.learning.training.summary import by_seed, first_stage_values, run_of, summarise
 from whyrank.rankers.load import load
+from whyrank.rankers.ranker import ScoreNotFinite
 
 
 @pytest.fixture(autouse=True)
@@ -182,7 +185,8 @@ def test_a_checkpoint_has_the_critics_optimiser(tmp_path):
     with pytest.raises(Stopped):
         training(tmp_path, folds=1).run(stop)
     (folder,) = (tmp_path / "run" / ".work").glob("*/epoch-0002")
-    state = torch.load(folder / OPTIMISER, weights_only=True)
+    content = (folder / OPTIMISER).read_bytes().split(b"\n", 1)[1]  # after the header, one line
+    state = torch.load(io.BytesIO(content), weights_only=True)
     assert state["critics"]["optimiser"]["state"] and state["own"]["schedule"]["last_epoch"] > 0
 
 
@@ -421,3 +425,14 @@ def test_the_epoch_is_chosen_by_the_first_candidates_and_the_test_is_of_all(tmp_
     assert all(len(scores) == len(FIRST[qid]) > 3 for qid, scores in fitted.scores.items())
     with pytest.raises(UserError, match="validation_depth"):
         plan(tmp_path, validation_depth=0)
+
+
+def test_a_network_whose_scores_are_nan_stops_in_all_processes_alike(tmp_path, monkeypatch):
+    """The ranker refuses by itself, which must not leave other processes waiting for its scores."""
+
+    def refused(ranker, pairs, progress=None):
+        raise ScoreNotFinite("a score is nan")
+
+    monkeypatch.setattr(Trained, "scores", refused)
+    with pytest.raises(UserError, match="a validation score after epoch 0 is nan of fold1-seed7"):
+        training(tmp_path, folds=1, seeds=(7,)).run()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +14,7 @@ from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.realise import ForPatching, realise_for_patching
 from whyrank.encoders.inputs import Inputs
 from whyrank.rankers.neural import NeuralRanker, ReadOut
+from whyrank.rankers.ranker import ScoreNotFinite
 
 #: Tokens of one batch: few enough that a layer's activations stay near the cores, enough to keep these busy. It
 #: bounds the memory, too, however long the work.
@@ -77,4 +79,15 @@ class PreparedPair:
     def scores(self, states: Tensor) -> tuple[float, float]:
         """The scores of both sides, from what the read-out reads of them: [2, S or rows, d] or [2, L', S, d]."""
         baseline, perturbed = self.read_out(states, self.inputs).tolist()
+        self.check_finite("baseline", [baseline])
+        self.check_finite("perturbed", [perturbed])
         return baseline, perturbed
+
+    def check_finite(self, what: str, scores: Iterable[float]) -> None:
+        """Raises ScoreNotFinite for a score of this pair that is NaN or infinite; `what` says which it is."""
+        for score in scores:
+            if not math.isfinite(score):
+                raise ScoreNotFinite(
+                    f"{self.ranker.name}: the score of pair {self.pair.id}, {what}, is {score}",
+                    todo="the checkpoint is damaged: check its config and weights, or fetch it again",
+                )

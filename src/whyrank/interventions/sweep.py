@@ -47,6 +47,7 @@ class Work:
         how = self.intervention
         patches = [self.plan.patches(one.names) for one in group]
         for one, some, measured in zip(group, patches, how.measure(group, patches), strict=True):
+            one.check_finite("patched", measured.patched.tolist())
             yield from effect_rows(
                 one.pair,
                 how.outcomes(some),

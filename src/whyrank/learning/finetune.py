@@ -18,13 +18,14 @@ from whyrank.learning.history import History
 from whyrank.learning.jobs import Settings, Tuned, TuningJob
 from whyrank.learning.material import Material
 from whyrank.learning.measured import Candidates
-from whyrank.learning.optimisation import Learner
+from whyrank.learning.optimisation import Learner, NotFinite
 from whyrank.learning.pairs_to_learn import PairsToLearn
 from whyrank.learning.pointwise import PointwiseEpochs
 from whyrank.learning.splits import Split, split_queries
 from whyrank.learning.training.judgements import Judged
 from whyrank.learning.work_folder import WorkFolder
 from whyrank.rankers.cross_encoder import CrossEncoder
+from whyrank.rankers.ranker import ScoreNotFinite
 
 #: What chooses an epoch, on the validation queries.
 CHOOSES = "nDCG@10"
@@ -144,7 +145,10 @@ class FineTuning:
         def validate(epoch: int) -> float:
             tell(epoch, steps if epoch else 0, None)
             ranker.model.eval()
-            return fmean(self.validation.measured(ranker, (CHOOSES,))[CHOOSES].values())
+            try:
+                return fmean(self.validation.measured(ranker, (CHOOSES,))[CHOOSES].values())
+            except ScoreNotFinite as error:
+                raise NotFinite(f"a validation score after epoch {epoch} is not finite ({error.what})") from error
 
         epochs = PointwiseEpochs(ranker, self.material, self.pairs, settings.batch, job.seed, tell)
         self._start(job.condition, original)

@@ -21,7 +21,7 @@ from whyrank.learning.models.words import WordNetwork
 from whyrank.learning.opened_chunks import OpenedChunks
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.neural import NOT_CONTENT, TOKENS_A_BATCH, NeuralRanker
-from whyrank.rankers.ranker import Pair, Progress, Ranker, Scores, characters_within
+from whyrank.rankers.ranker import Pair, Progress, Ranker, Scores, characters_within, finite
 from whyrank.text.alignment import CannotAlign
 from whyrank.text.pieces import Pieces
 from whyrank.text.tokens import Tokens
@@ -46,7 +46,7 @@ class Trained(NeuralRanker):
         self.reads_all_layers = not network.reads_cls_only
 
     def scores(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Scores:
-        return network_scores(self.network, self._scores, pairs, progress)
+        return network_scores(self.name, self.network, self._scores, pairs, progress)
 
     def _scores(self, chunks: Chunks) -> Tensor:
         """The scores [B] by our own pass, which computes no more of the top layer than the head reads."""
@@ -127,7 +127,7 @@ class TrainedOnWords(Ranker):
         self.network = network
 
     def scores(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Scores:
-        return network_scores(self.network, self.network, pairs, progress)
+        return network_scores(self.name, self.network, self.network, pairs, progress)
 
     @property
     def document_length(self) -> int:
@@ -167,6 +167,7 @@ def as_ranker(network: Network, checkpoint: Checkpoint) -> Trained | TrainedOnWo
 
 
 def network_scores(
+    name: str,
     network: Network,
     score: Callable[[Any], Tensor],
     pairs: Sequence[Pair],
@@ -182,7 +183,7 @@ def network_scores(
         cut += batch.cut
         if progress:
             progress(len(indices))
-    return Scores(values, cut)
+    return Scores(finite(values, pairs, name), cut)
 
 
 def _most_tokens(network: Network) -> int:

@@ -16,7 +16,7 @@ from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.heads import CLASSIFIERS, reads_mean
 from whyrank.rankers.neural import NeuralRanker, batches_by_length, no_gradients
 from whyrank.rankers.pooling import mean_rows
-from whyrank.rankers.ranker import Pair, Progress, Scores
+from whyrank.rankers.ranker import Pair, Progress, Scores, finite
 from whyrank.text.tokens import Tokens
 
 #: Pairs tokenised and sorted by length at a time: memory stays flat however many pairs there are.
@@ -58,7 +58,7 @@ class CrossEncoder(NeuralRanker):
                     values[[start + i for i in indices]] = self.read_out(hidden, inputs).cpu().numpy()
                 if progress:
                     progress(len(indices))
-        return Scores(values, cut)
+        return Scores(finite(values, pairs, self.name), cut)
 
     def document_tokens(self, query: str, text: str) -> Tokens:
         return self.pieces.whole(text, query=query)

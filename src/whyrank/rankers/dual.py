@@ -18,7 +18,7 @@ from whyrank.rankers.neural import (
     batches_by_length,
     no_gradients,
 )
-from whyrank.rankers.ranker import Pair, Progress, Scorer, Scores
+from whyrank.rankers.ranker import Pair, Progress, Scorer, Scores, finite
 from whyrank.text.pieces import Sequenced
 from whyrank.text.tokens import Tokens
 
@@ -88,7 +88,7 @@ class DualRanker(NeuralRanker):
                     cut += was_cut
             share.finish()
             memory.forget_beyond(MEMORY_BYTES)
-        return Scores(values, cut)
+        return Scores(finite(values, pairs, self.name), cut)
 
     def opened_inputs(self, pairs: Sequence[Pair], side: str = "document") -> Inputs:
         return self.batch(self.sequences([pair[side == "document"] for pair in pairs], side))

@@ -17,7 +17,7 @@ from whyrank.encoders.site import Site
 from whyrank.encoders.tap import Value
 from whyrank.errors import UserError
 from whyrank.rankers.checkpoint import Checkpoint
-from whyrank.rankers.ranker import Pair, Ranker, characters_within
+from whyrank.rankers.ranker import Pair, Ranker, characters_within, finite
 from whyrank.text.pieces import Pieces, Sequenced
 from whyrank.text.tokens import Tokens
 
@@ -156,6 +156,7 @@ class NeuralRanker(Ranker):
         if self.reads_all_layers:
             states = torch.stack([*(run.values[site] for site in below), run.hidden], dim=1)
         scores = self.score_states(states, inputs, pairs, side)
+        finite(scores.detach().cpu().numpy(), pairs, self.name)
         return RankerTrace(scores, {site: run.values.get(site, scores) for site in [*inner, *logits]})
 
     def batch(self, sequences: Sequence[Sequenced]) -> Inputs:

@@ -149,6 +149,28 @@ def characters_within(tokens: Tokens, length: int, text: str) -> int:
     return len(text) if kept >= len(spans) else spans[kept - 1][1] if kept > 0 else 0
 
 
+class ScoreNotFinite(UserError):
+    """A score that is NaN or infinite, which says nothing about a document and cannot be ranked."""
+
+
+def finite(values: np.ndarray, pairs: Sequence[Pair], name: str) -> np.ndarray:
+    """The scores, if all are finite; else ScoreNotFinite with the first pair that has none."""
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        query, document = pairs[wrong[0]]
+        raise ScoreNotFinite(
+            f"{name}: the score of query {_beginning(query)} and document {_beginning(document)} is "
+            f"{values[wrong[0]]}; {len(wrong)} of {len(pairs)} scores are not finite",
+            todo="the checkpoint is damaged: check its config and weights, or fetch it again",
+        )
+    return values
+
+
+def _beginning(text: str, most: int = 60) -> str:
+    """A text on one line, cut."""
+    return repr(text if len(text) <= most else f"{text[:most]}...")
+
+
 def check_pairs(pairs: Sequence[Pair]) -> None:
     """Raises for a pair with an empty side, which no ranker can score in a way that means anything."""
     for number, (query, document) in enumerate(pairs):

@@ -18,10 +18,11 @@ from whyrank.circuits.semantic_bm.features import token_columns
 from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
 from whyrank.circuits.semantic_bm.matching import Matched, read_matching
 from whyrank.errors import UserError
-from whyrank.rankers.checkpoint import Checkpoint, read_json
+from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.cross_encoder import PAIRS_AT_A_TIME, CrossEncoder
 from whyrank.rankers.load import load
-from whyrank.rankers.ranker import Pair, Progress, Ranker, Scores, Source, check_pairs
+from whyrank.rankers.ranker import Pair, Progress, Ranker, Scores, Source, check_pairs, finite
+from whyrank.store.json_file import read_json
 
 FILE = "semantic_bm.json"
 
@@ -111,7 +112,7 @@ class SemanticBM(Ranker):
             for i, one in enumerate(read_matching(self.base, some, layers=self.model.layers, progress=progress)):
                 values[start + i] = self.model.intercept + self._terms(one)[1].sum()
                 cut += one.cut
-        return Scores(values, cut)
+        return Scores(finite(values, pairs, self.name), cut)
 
     def explain(self, query: str, text: str) -> Explanation:
         """The score of one text, as what each token of the query adds by its IDF and through each head."""
@@ -152,7 +153,7 @@ def how_to_load(ranker: CrossEncoder) -> dict[str, Any]:
 def load_semantic_bm(checkpoint: Checkpoint, device: torch.device | str = "cpu") -> SemanticBM:
     """The model in a run folder of `whyrank semantic-bm`, over the very cross-encoder it was fitted to."""
     path = Path(checkpoint.folder) / FILE
-    told = read_json(path, todo="give the run folder of whyrank semantic-bm: semantic-bm:RUN")
+    told = read_json(path, dict[str, Any], todo="give the run folder of whyrank semantic-bm: semantic-bm:RUN")
     try:
         base, fitted = told["ranker"], told["model"]
         slopes = np.array([one["slope"] for one in fitted["coefficients"]], dtype=float)

@@ -15,7 +15,7 @@ from whyrank.collections.collection import Collection
 from whyrank.collections.records import Run
 from whyrank.errors import UserError
 from whyrank.rankers.cross_encoder import CrossEncoder
-from whyrank.rankers.ranker import Progress
+from whyrank.rankers.ranker import Progress, finite
 from whyrank.rankers.rerank import check_run
 from whyrank.store.kept import content_key, keep, kept
 
@@ -97,6 +97,7 @@ def read_samples(
         content = kept(path, key) if path else None
         if content is None:
             parts.append(_stacked(read_matching(ranker, some, scored=True, progress=progress)))
+            finite(parts[-1]["scores"], some, ranker.name)
             if path:
                 keep(path, key, _packed(parts[-1]))
         else:
