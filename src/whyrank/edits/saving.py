@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,13 @@ from whyrank.edits.sentence_transformers_files import write_sentence_transformer
 from whyrank.encoders.anatomy import HuggingFaceModule
 from whyrank.errors import UserError
 from whyrank.rankers.bi_encoder import BiEncoder
-from whyrank.rankers.checkpoint import read_json, read_weights
+from whyrank.rankers.checkpoint_files import OWN_FILE
+from whyrank.rankers.copying import copy_files, copy_folder
 from whyrank.rankers.late_interaction import LateInteraction
-from whyrank.rankers.mirrors import OWN_FILE
 from whyrank.rankers.neural import NeuralRanker
+from whyrank.rankers.weights import read_weights
 from whyrank.store.atomic import check_writable, make_new, write_json
+from whyrank.store.json_file import read_json
 
 EDITS_FILE = "edits.json"
 WEIGHTS = "model.safetensors"
@@ -87,11 +88,10 @@ def _tell_length(ranker: NeuralRanker, path: Path) -> None:
 
 
 def _copy_files(source: Path, folder: Path) -> None:
+    copy_files(source, folder, lambda name: COPIED.fullmatch(name) is not None)
     for path in sorted(source.iterdir()):
-        if path.is_file() and COPIED.fullmatch(path.name):
-            shutil.copyfile(path, folder / path.name)
-        elif path.is_dir() and MODULE.fullmatch(path.name):
-            shutil.copytree(path, folder / path.name)
+        if path.is_dir() and MODULE.fullmatch(path.name):
+            copy_folder(path, source, folder)
 
 
 def _save_weights(ranker: NeuralRanker, model: HuggingFaceModule, folder: Path) -> None:

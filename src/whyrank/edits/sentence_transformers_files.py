@@ -6,18 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.rankers.bi_encoder import BiEncoder
-from whyrank.rankers.checkpoint import read_json
+from whyrank.rankers.checkpoint_files import LENGTH, MODULES, PROMPTS
 from whyrank.rankers.kinds import detect
 from whyrank.store.atomic import write_json
-
-MODULES = "modules.json"
-PROMPTS = "config_sentence_transformers.json"
-LENGTH = "sentence_bert_config.json"
+from whyrank.store.json_file import read_json
 
 
 def write_sentence_transformers_files(ranker: BiEncoder, folder: Path) -> None:
     """Makes the folder say what the ranker does, unless its files say so already."""
-    if not (folder / MODULES).exists() or detect(folder)[1] != _told(ranker):
+    if not (folder / MODULES).exists() or detect(folder).settings != _told(ranker):
         _write_modules(ranker, folder)
 
 
@@ -55,7 +52,7 @@ def _write_modules(ranker: BiEncoder, folder: Path) -> None:
     }
     write_json(folder / "1_Pooling" / "config.json", pooling)
     write_json(folder / LENGTH, {"max_seq_length": ranker.max_length, "do_lower_case": False})
-    known = read_json(folder / PROMPTS) if (folder / PROMPTS).exists() else {}
+    known = read_json(folder / PROMPTS, dict[str, Any]) if (folder / PROMPTS).exists() else {}
     prompts = {**(known.get("prompts") or {}), **ranker.prefixes}
     similarity = "cosine" if ranker.normalise else "dot"
     write_json(folder / PROMPTS, {**known, "prompts": prompts, "similarity_fn_name": similarity})

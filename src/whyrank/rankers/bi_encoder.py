@@ -35,7 +35,7 @@ class BiEncoder(DualRanker):
         if "pooling" not in settings:
             _log.info("%s does not say how it pools: CLS and a dot product are assumed", checkpoint.name)
         self.pooling = settings.get("pooling", "cls")
-        self.normalise = bool(settings.get("normalise", False))
+        self.normalise = bool(settings.get("normalise"))
         self.prefixes = {side: settings.get(f"{side}_prefix", "") for side in ("query", "document")}
         if self.pooling not in POOLINGS:
             raise UserError(

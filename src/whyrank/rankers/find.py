@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 from whyrank.errors import UserError, nearest
 from whyrank.rankers.catalogue import CATALOGUE, Entry, find_entry
-from whyrank.rankers.checkpoint import Checkpoint, read_json, stored_precision
+from whyrank.rankers.checkpoint import Checkpoint
+from whyrank.rankers.checkpoint_files import OWN_FILE, read_own_file
 from whyrank.rankers.hub import cached_snapshot, download_snapshot, repair_snapshot
-from whyrank.rankers.mirrors import OWN_FILE, mirrored
+from whyrank.rankers.mirrors import mirrored
 from whyrank.rankers.ranker import Source
+from whyrank.rankers.weights import stored_precision
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
@@ -58,9 +59,9 @@ def here(entry: Entry) -> str:
 def _described(name: str, folder: Path, place: str, entry: Entry | None) -> Checkpoint:
     """A checkpoint of ours says itself what it is; for others the catalogue may know more than the files."""
     if (folder / OWN_FILE).exists():
-        own: dict[str, Any] = read_json(folder / OWN_FILE)
-        source = Source(own.get("source", place), own.get("precision") or stored_precision(folder))
-        return Checkpoint(name, folder, source, {"kind": own.get("kind"), **own.get("settings", {})})
+        own = read_own_file(folder)
+        source = Source(place if own.source is None else own.source, own.precision or stored_precision(folder))
+        return Checkpoint(name, folder, source, {"kind": own.kind, **own.settings})
     settings = {"kind": entry.kind, **entry.settings} if entry else {}
     return Checkpoint(name, folder, Source(place, stored_precision(folder)), settings)
 

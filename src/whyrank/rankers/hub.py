@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from whyrank.errors import UserError
-from whyrank.rankers.checkpoint import WEIGHT_FILES
+from whyrank.rankers.weights import WEIGHT_FILES
 
 _log = logging.getLogger(__name__)
 #: Seconds to wait for any answer at all.

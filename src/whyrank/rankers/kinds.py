@@ -7,14 +7,32 @@ theirs here and `load()` opens what they define.
 from __future__ import annotations
 
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from whyrank.errors import UserError
-from whyrank.rankers.checkpoint import Checkpoint, read_config, read_json
+from whyrank.rankers.checkpoint import Checkpoint
+from whyrank.rankers.checkpoint_files import (
+    COLBERT,
+    CONFIG,
+    LENGTH,
+    MODULES,
+    PROMPTS,
+    ColbertFile,
+    LengthFile,
+    Module,
+    Pooling,
+    PromptsFile,
+    read_modules,
+)
+from whyrank.rankers.config_file import read_config
 from whyrank.rankers.ranker import Ranker
+from whyrank.store.json_file import read_json
+
+T = TypeVar("T")
 
 #: Kind -> 'module:function' that takes (checkpoint, device) and gives the ranker.
 LOADERS = {
@@ -31,16 +49,6 @@ OWN_ENTRY = "whyrank"
 FITTED = frozenset({"semantic-bm"})
 
 
-#: What a checkpoint, the catalogue or a caller may say of how a family reads it.
-SETTINGS = frozenset(
-    {
-        "max_length", "pooling", "normalise", "query_prefix", "document_prefix", "projection", "query_marker",
-        "document_marker", "mask_token", "query_length", "document_length", "expand_queries",
-        "attend_to_expansion", "skip_punctuation",
-    }
-)  # fmt: skip
-
-
 def loader(kind: str) -> Callable[[Checkpoint, Any], Ranker]:
     """The function that opens a checkpoint of this kind."""
     if kind not in LOADERS:
@@ -49,98 +57,121 @@ def loader(kind: str) -> Callable[[Checkpoint, Any], Ranker]:
     return getattr(import_module(module), function)
 
 
-def detect(folder: Path) -> tuple[str, dict[str, Any]]:
+class Detected(NamedTuple):
+    """What a folder is read as: `guessed` where its files do not say."""
+
+    kind: str
+    settings: dict[str, Any]
+    guessed: bool = False
+
+
+def detect(folder: Path) -> Detected:
     """The kind of an ordinary checkpoint folder, and the settings that its files give."""
     config = read_config(folder)
     if OWN_ENTRY in config:
-        return "trained", {}
-    architectures = config.get("architectures") or [""]
-    modules = _module_types(folder)
-    if architectures[0].endswith("ForSequenceClassification"):
-        return "cross-encoder", _max_length(folder)
-    if any("splade" in module.lower() for module in modules):
-        return "sparse", _max_length(folder)
-    if (folder / "artifact.metadata").exists() or "ColBERT" in architectures[0]:
-        return "late-interaction", _colbert_settings(folder)
-    if "Dense" in modules and "Pooling" not in modules:
-        return "late-interaction", _pylate_settings(folder)
+        return Detected("trained", {})
+    architecture = (config.get("architectures") or [""])[0]
+    modules = read_modules(folder)
+    names = [module.name for module in modules]
+    if architecture.endswith("ForSequenceClassification"):
+        return Detected("cross-encoder", _max_length(folder))
+    if any("splade" in name.lower() for name in names):
+        return Detected("sparse", _max_length(folder))
+    if (folder / COLBERT).exists() or "ColBERT" in architecture:
+        return Detected("late-interaction", _colbert_settings(folder))
+    if "Dense" in names and "Pooling" not in names:
+        return Detected("late-interaction", _pylate_settings(folder))
     if modules:
-        return "bi-encoder", _sentence_transformer_settings(folder, modules)
-    if architectures[0].endswith("ForMaskedLM"):
-        return "sparse", {}
-    return "bi-encoder", {}
+        return Detected("bi-encoder", _sentence_transformer_settings(folder, modules))
+    if architecture.endswith("ForMaskedLM"):
+        return Detected("sparse", {})
+    return Detected("bi-encoder", {}, guessed=True)
 
 
-def _module_types(folder: Path) -> list[str]:
-    """The last names of the types in sentence-transformers' modules.json."""
-    path = folder / "modules.json"
-    return [module["type"].rsplit(".", 1)[-1] for module in read_json(path)] if path.exists() else []
-
-
-def _optional_json(path: Path) -> dict[str, Any]:
-    return read_json(path) if path.exists() else {}
+def _optional(path: Path, kind: type[T]) -> T:
+    """The file as `kind`, or what that is by default."""
+    return read_json(path, kind) if path.exists() else kind()
 
 
 def _max_length(folder: Path) -> dict[str, Any]:
-    longest = _optional_json(folder / "sentence_bert_config.json").get("max_seq_length")
+    longest = _optional(folder / LENGTH, LengthFile).max_seq_length
     return {"max_length": longest} if longest else {}
 
 
-def _sentence_transformer_settings(folder: Path, modules: list[str]) -> dict[str, Any]:
-    unknown = set(modules) - {"Transformer", "Pooling", "Normalize"}
+def _sentence_transformer_settings(folder: Path, modules: list[Module]) -> dict[str, Any]:
+    unknown = {module.name for module in modules} - {"Transformer", "Pooling", "Normalize"}
     if unknown:
         raise UserError(
             f"a bi-encoder with {', '.join(sorted(unknown))} on top is not supported",
-            where=folder / "modules.json",
+            where=folder / MODULES,
             todo="pooling and normalisation are",
         )
-    places = sorted(folder.glob("*_Pooling/config.json"))
-    if not places:
+    told = _optional(folder / PROMPTS, PromptsFile)
+    prompts = told.prompts or {}
+    if told.similarity_fn_name not in (None, "cosine", "dot"):
         raise UserError(
-            "the config of the Pooling module is missing", where=folder, todo="fetch the checkpoint again"
+            f"field similarity_fn_name: {told.similarity_fn_name!r} is not supported",
+            where=folder / PROMPTS,
+            todo="cosine and dot are",
         )
-    pooling = read_json(places[0])
-    more = _optional_json(folder / "config_sentence_transformers.json")
-    prompts = more.get("prompts") or {}
     settings = {
-        "pooling": _pooling_mode(pooling),
-        "normalise": "Normalize" in modules or more.get("similarity_fn_name") == "cosine",
+        "pooling": _pooling(folder, modules, prompts).mode,
+        "normalise": any(module.name == "Normalize" for module in modules) or told.similarity_fn_name == "cosine",
         "query_prefix": prompts.get("query") or "",
         "document_prefix": prompts.get("document") or prompts.get("passage") or "",
     }
     return settings | _max_length(folder)
 
 
-def _pooling_mode(config: dict[str, Any]) -> str:
-    """`cls`, `mean`, or what else the file says, in its older form (a flag a mode) or its newer (a name)."""
-    if "pooling_mode" in config:
-        return str(config["pooling_mode"])
-    flags = [key.removeprefix("pooling_mode_").removesuffix("_tokens").removesuffix("_token") for key in config
-             if key.startswith("pooling_mode_") and config[key]]  # fmt: skip
-    return "+".join(flags) or "mean"
+def _pooling(folder: Path, modules: list[Module], prompts: Mapping[str, str | None]) -> Pooling:
+    """The config of the Pooling module, in the folder that modules.json names or one that ends so."""
+    told = [folder / module.path / CONFIG for module in modules if module.name == "Pooling" and module.path]
+    places = [*told, *sorted(folder.glob(f"*_Pooling/{CONFIG}"))]
+    if not places:
+        raise UserError(
+            "the config of the Pooling module is missing", where=folder, todo="fetch the checkpoint again"
+        )
+    pooling: Pooling = read_json(places[0], Pooling, todo="fetch the checkpoint again")
+    more = [name for name, on in read_json(places[0], dict[str, Any]).items() if on and _is_unknown_mode(name)]
+    if more:
+        raise UserError(f"field {more[0]}: this pooling is not supported", where=places[0])
+    if not pooling.include_prompt and any(prompts.values()):
+        raise UserError(
+            "field include_prompt: pooling without the prompt's tokens is not supported", where=places[0]
+        )
+    return pooling
+
+
+def _is_unknown_mode(name: str) -> bool:
+    return name.startswith("pooling_mode_") and name not in {one.name for one in fields(Pooling)}
 
 
 def _colbert_settings(folder: Path) -> dict[str, Any]:
-    told = _optional_json(folder / "artifact.metadata")
+    told = _optional(folder / COLBERT, ColbertFile)
     return {
-        "query_marker": told.get("query_token_id", "[unused0]"),
-        "document_marker": told.get("doc_token_id", "[unused1]"),
-        "query_length": told.get("query_maxlen", 32),
-        "document_length": told.get("doc_maxlen", 300),
+        "query_marker": told.query_token_id,
+        "document_marker": told.doc_token_id,
+        "query_length": told.query_maxlen,
+        "document_length": told.doc_maxlen,
         "expand_queries": True,
-        "attend_to_expansion": bool(told.get("attend_to_mask_tokens", False)),
-        "skip_punctuation": bool(told.get("mask_punctuation", True)),
+        "attend_to_expansion": told.attend_to_mask_tokens,
+        "skip_punctuation": told.mask_punctuation,
     }
 
 
 def _pylate_settings(folder: Path) -> dict[str, Any]:
-    told = _optional_json(folder / "config_sentence_transformers.json")
+    told = _optional(folder / PROMPTS, PromptsFile)
+    skipped = string.punctuation if told.skiplist_words is None else told.skiplist_words
+    if set(skipped) not in (set(), set(string.punctuation)):
+        raise UserError(
+            "field skiplist_words: only all punctuation marks, or nothing, can be skipped", where=folder / PROMPTS
+        )
     return {
-        "query_marker": (told.get("query_prefix") or "[Q] ").strip(),
-        "document_marker": (told.get("document_prefix") or "[D] ").strip(),
-        "query_length": told.get("query_length", 32),
-        "document_length": told.get("document_length", 180),
-        "expand_queries": bool(told.get("do_query_expansion", True)),
-        "attend_to_expansion": bool(told.get("attend_to_expansion_tokens", False)),
-        "skip_punctuation": bool(told.get("skiplist_words", string.punctuation)),
+        "query_marker": (told.query_prefix or "[Q] ").strip(),
+        "document_marker": (told.document_prefix or "[D] ").strip(),
+        "query_length": told.query_length or 32,
+        "document_length": told.document_length or 180,
+        "expand_queries": told.do_query_expansion is not False,
+        "attend_to_expansion": bool(told.attend_to_expansion_tokens),
+        "skip_punctuation": bool(skipped),
     } | _max_length(folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -13,10 +12,16 @@ from torch.nn import functional
 from whyrank.encoders.adapters import open_encoder
 from whyrank.encoders.inputs import Inputs
 from whyrank.errors import UserError
-from whyrank.rankers.checkpoint import Checkpoint, read_json, read_weights
+from whyrank.rankers.checkpoint import Checkpoint
+from whyrank.rankers.checkpoint_files import CONFIG, DenseFile
 from whyrank.rankers.dual import DualRanker
+from whyrank.rankers.weights import read_weights
+from whyrank.store.json_file import read_json
 from whyrank.text.pieces import Sequenced
 from whyrank.text.tokens import Tokens
+
+#: The weight of the projection, in ColBERT's checkpoints and in a Dense module.
+PROJECTION = "linear.weight"
 
 
 class LateInteraction(DualRanker):
@@ -32,7 +37,7 @@ class LateInteraction(DualRanker):
     kind = "late-interaction"
 
     def __init__(self, checkpoint: Checkpoint, device: torch.device | str = "cpu") -> None:
-        self.model = checkpoint.model("AutoModel").to(device)
+        self.model = checkpoint.model("AutoModel", also_read=(PROJECTION,)).to(device)
         encoder = open_encoder(self.model)
         super().__init__(checkpoint, encoder, checkpoint.pieces(encoder.max_length))
         settings = checkpoint.settings
@@ -41,9 +46,7 @@ class LateInteraction(DualRanker):
             self.projection = self.projection.to(device)
         self.markers = {side: self._token(settings.get(f"{side}_marker")) for side in ("query", "document")}
         self.mask_token = self._token(settings.get("mask_token", "[MASK]"), optional=True)
-        self.lengths = {
-            side: int(settings.get(f"{side}_length") or self.max_length) for side in ("query", "document")
-        }
+        self.lengths = {side: settings.get(f"{side}_length") or self.max_length for side in ("query", "document")}
         self.expand_queries = bool(settings.get("expand_queries", False))
         self.attend_to_expansion = bool(settings.get("attend_to_expansion", False))
         self.skipped = self._punctuation() if settings.get("skip_punctuation") else []
@@ -109,29 +112,25 @@ def _projection(checkpoint: Checkpoint) -> Tensor | None:
     """The projection matrix [d_out, d]: in the checkpoint (ColBERT), or in a Dense module beside it (PyLate)."""
     if checkpoint.settings.get("projection") == "none":
         return None
-    weights = read_weights(checkpoint.folder, wanted=lambda name: name == "linear.weight")
+    weights = read_weights(checkpoint.folder, wanted=lambda name: name == PROJECTION)
     if weights:
-        return weights["linear.weight"].float()
+        return weights[PROJECTION].float()
     chained: Tensor | None = None
     for folder in sorted(checkpoint.folder.glob("*_Dense")):
         weights = read_weights(folder, wanted=lambda name: True)
-        activation = _optional_activation(folder)
-        if set(weights) != {"linear.weight"} or not activation.endswith("Identity"):
+        config = folder / CONFIG
+        dense: DenseFile = read_json(config, DenseFile) if config.exists() else DenseFile()
+        activation = dense.activation_function or "Identity"
+        if set(weights) != {PROJECTION} or not activation.endswith("Identity"):
             raise UserError(
                 "a Dense module that is not a plain projection", where=folder, todo="this is not supported"
             )
-        matrix = weights["linear.weight"].float()
+        matrix = weights[PROJECTION].float()
         chained = matrix if chained is None else matrix @ chained
     if chained is not None:
         return chained
     raise UserError(
-        "no projection (linear.weight) in this checkpoint",
+        f"no projection ({PROJECTION}) in this checkpoint",
         where=checkpoint.folder,
         todo="load it with projection='none' to compare the hidden states themselves",
     )
-
-
-def _optional_activation(folder: Path) -> str:
-    """What a Dense module's config says of its activation; none is the identity."""
-    path = folder / "config.json"
-    return str(read_json(path).get("activation_function") or "Identity") if path.exists() else "Identity"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whyrank.errors import UserError, nearest
+from whyrank.errors import UserError
 from whyrank.rankers.ranker import Ranker, Source
 
 if TYPE_CHECKING:
@@ -35,12 +35,11 @@ def load(
             raise UserError("bm25 counts words in a collection", todo="give one: load('bm25', collection=...)")
         return Lexical.over(collection, **settings)
     from whyrank.rankers.checkpoint import Checkpoint
+    from whyrank.rankers.checkpoint_files import check_settings
     from whyrank.rankers.find import find_checkpoint
-    from whyrank.rankers.kinds import FITTED, SETTINGS, detect, loader
+    from whyrank.rankers.kinds import FITTED, detect, loader
 
-    unknown = sorted(settings.keys() - SETTINGS)
-    if unknown:
-        raise UserError(f"unknown setting {unknown[0]!r}", todo=nearest(unknown[0], SETTINGS))
+    check_settings(settings)
     fitted, _, folder = name.partition(":")
     if fitted in FITTED:
         return loader(fitted)(
@@ -48,6 +47,9 @@ def load(
         )
     checkpoint = find_checkpoint(name)
     known = {key: value for key, value in checkpoint.settings.items() if value is not None}
-    detected, found = detect(checkpoint.folder)
-    chosen = replace(checkpoint, settings={**found, **known, **settings})
-    return loader(kind or known.get("kind") or detected)(chosen, device)
+    detected = detect(checkpoint.folder)
+    named = kind or known.get("kind")
+    chosen = replace(
+        checkpoint, settings={**detected.settings, **known, **settings}, guessed=detected.guessed and not named
+    )
+    return loader(named or detected.kind)(chosen, device)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.rankers.catalogue import Entry, Mirror
+from whyrank.rankers.checkpoint_files import OWN_FILE
 from whyrank.rankers.onnx_weights import read_onnx_weights
 from whyrank.store.archives import unpack_zip
 from whyrank.store.atomic import write_json
@@ -17,8 +18,6 @@ from whyrank.store.cache import cache_folder
 from whyrank.store.cached import CachedFolder
 
 _log = logging.getLogger(__name__)
-#: The file in a checkpoint of ours that says what it is and where it came from.
-OWN_FILE = "whyrank.json"
 
 
 def mirrored(entry: Entry) -> CachedFolder:

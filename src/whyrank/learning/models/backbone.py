@@ -31,16 +31,13 @@ class Backbone(nn.Module):
     @classmethod
     def of(cls, checkpoint: Checkpoint) -> Backbone:
         """The checkpoint's weights; a head it may have for another task is left out."""
-        module = checkpoint.model("AutoModel")
+        module = checkpoint.model("AutoModel", any_head=True)
         return cls(module, checkpoint.pieces(open_encoder(module).max_length), checkpoint)
 
     @classmethod
     def untrained(cls, checkpoint: Checkpoint) -> Backbone:
         """The same shape with random weights, for a caller that puts trained ones in."""
-        import transformers
-
-        config = transformers.AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True)
-        module = transformers.AutoModel.from_config(config).float()
+        module = checkpoint.new_model()
         return cls(module, checkpoint.pieces(open_encoder(module).max_length), checkpoint)
 
     @property

@@ -15,6 +15,9 @@ from whyrank.learning.models.lexicon import Lexicon, document_texts
 from whyrank.learning.models.network import Ingredients
 from whyrank.text.tokens import Span
 
+#: Tokens of a text, where there is no limit: nothing is cut here.
+LONGEST = 2**31
+
 
 class PieceLexicon(Lexicon):
     """The vocabulary of a checkpoint; what its tokenizer does not know is one unit of it, the unknown token."""
@@ -26,7 +29,7 @@ class PieceLexicon(Lexicon):
     @classmethod
     def of(cls, ingredients: Ingredients, learned: bool) -> PieceLexicon:
         if ingredients.untrained:
-            return cls(ingredients.checkpoint.pieces(1).tokenizer, torch.zeros(1, 1), learned)
+            return cls(ingredients.checkpoint.pieces(LONGEST).tokenizer, torch.zeros(1, 1), learned)
         tokenizer, vectors = ingredients.once("pieces", lambda: _embeddings(ingredients.backbone()))
         return cls(tokenizer, vectors.clone(), learned)
 
