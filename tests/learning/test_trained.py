@@ -214,7 +214,8 @@ def test_every_model_comes_back_from_its_folder(tmp_path, name):
         with torch.no_grad():
             np.testing.assert_allclose(ranker.trace(short).scores.numpy(), ranker.score(short), atol=1e-5)
     config = json.loads((folder / "config.json").read_text())
-    assert config["architectures"] == [kind.__name__] and config["model_type"] == "bert"
+    kept = ["BertForSequenceClassification", "bert"] if name == "bert" else [kind.__name__, f"whyrank-{name}"]
+    assert [*config["architectures"], config["model_type"]] == kept
     assert config["whyrank"]["model"] == name and config["whyrank"]["training"] == facts
     card = (folder / "README.md").read_text()
     assert "small" in card and "1 of 5" in card and "0.2500" in card and "7 test queries" in card
@@ -297,3 +298,15 @@ def test_the_last_states_of_a_model_that_reads_all_layers_can_be_exchanged(tmp_p
 
 def _texts(pair):
     return [(pair.query, pair.baseline), (pair.query, pair.perturbed)]
+
+
+def test_a_backbone_without_a_pooler_is_saved_and_opened_without_one(tmp_path):
+    folder = save(tmp_path / "backbone-bert")
+    path = folder / "model.safetensors"
+    kept = {name: weight for name, weight in load_file(path).items() if not name.startswith("pooler.")}
+    save_file(kept, path, metadata={"format": "pt"})
+    backbone = backbone_of(folder)
+    made = TinyCls.of(TinySettings(max_length=24), Ingredients(backbone)).eval()
+    saved = save_trained(made, backbone, tmp_path / "saved", {})
+    assert not any("pooler" in name for name in load_file(saved / "model.safetensors"))
+    np.testing.assert_allclose(load(str(saved)).score(PAIRS), as_ranker(made, backbone).score(PAIRS), atol=1e-6)

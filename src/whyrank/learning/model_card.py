@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def model_card(model: str, backbone: str, settings: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
-    """Markdown; `facts` are what config.json says of the training."""
+def model_card(
+    model: str, backbone: str, settings: Mapping[str, Any], facts: Mapping[str, Any], elsewhere: str = ""
+) -> str:
+    """Markdown; `facts` are what config.json says of the training, `elsewhere` what other libraries do with it."""
     about = {key: value for key, value in facts.items() if key not in ("test", "settings")}
     measured = {name: f"{value:.4f}" for name, value in facts.get("test", {}).items()}
     name = facts.get("collection", "a collection")
@@ -21,6 +23,7 @@ def model_card(model: str, backbone: str, settings: Mapping[str, Any], facts: Ma
         what, "",
         "```python", "import whyrank", "", 'ranker = whyrank.load("THIS FOLDER")',
         'ranker.rank("a query", ["a document", "another"])', "```", "",
+        *([elsewhere, ""] if elsewhere else []),
         "## Training", "", *_table(about), "",
         "## Settings", "", *_table({**settings, **facts.get("settings", {})}), "",
         "## Measured", "", f"Means over {facts.get('test_queries', 'the')} {unseen}.", "", *_table(measured), "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 
 from whyrank.errors import UserError, nearest
 from whyrank.learning.models.network import Network
@@ -20,9 +21,9 @@ MODELS = {
 }
 
 
-def model_class(name: str) -> type[Network]:
+def model_class(name: str, where: Path | None = None) -> type[Network]:
     """The class of a model, by what `--model` calls it."""
     if name not in MODELS:
-        raise UserError(f"no model is called '{name}'", todo=nearest(name, MODELS))
+        raise UserError(f"no model is called '{name}'", where=where, todo=nearest(name, MODELS))
     module, found = MODELS[name].split(":")
     return getattr(import_module(module), found)
