@@ -65,13 +65,13 @@ def test_shards_are_taken_up_again_and_damaged_ones_made_anew(ranker, pairs, tmp
         return real_effects(work, ranker, some, progress)
 
     monkeypatch.setattr(Work, "effects", counted)
-    (tmp_path / "a" / "00001.parquet").write_bytes(b"damaged")
-    (tmp_path / "a" / "00002.parquet").unlink()
+    (tmp_path / "a" / "00001.shard").write_bytes(b"damaged")
+    (tmp_path / "a" / "00002.shard").unlink()
     again = sweep(ranker, pairs, plan, shards=tmp_path / "a").frame
     assert made == [pair.id for pair in pairs[2:6]]
     assert again.equals(whole)
     made.clear()
-    first = tmp_path / "a" / "00000.parquet"
+    first = tmp_path / "a" / "00000.shard"
     first.write_bytes(first.read_bytes()[:-1])
     assert sweep(ranker, pairs, plan, shards=tmp_path / "a").frame.equals(whole)
     assert made == [pair.id for pair in pairs[:2]]
