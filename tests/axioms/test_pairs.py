@@ -6,12 +6,13 @@ import pytest
 
 from whyrank.axioms.api import PairOptions, make_pairs
 from whyrank.axioms.make import Choices
-from whyrank.axioms.pair import MinimalPair, read_pairs, word_differences, write_pairs
+from whyrank.axioms.pair import MinimalPair, read_pairs, write_pairs
 from whyrank.axioms.realise import realise, token_categories
 from whyrank.collections.collection import Collection
 from whyrank.collections.demo import open_demo
 from whyrank.errors import UserError
 from whyrank.text.alignment import CannotAlign
+from whyrank.text.differences import word_differences
 from whyrank.text.words import words
 
 NO_WORDNET = PairOptions(wordnet=False)

@@ -1,4 +1,5 @@
-"""A pair as one ranker reads it: fillers counted for its tokenizer, cut to its length, checked."""
+"""A pair as one ranker reads it: cut to its length, checked; with fillers counted for its tokenizer if it may be
+padded (`contents`)."""
 
 from __future__ import annotations
 
@@ -7,10 +8,11 @@ from typing import NamedTuple
 
 from whyrank.axioms.axiom import plain_variant
 from whyrank.axioms.fillers import MASK, plain_filler
-from whyrank.axioms.pair import SIDES, MinimalPair
+from whyrank.axioms.pair import MinimalPair
+from whyrank.axioms.slots import SIDES
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.ranker import CutsDocuments, Pair, Ranker
-from whyrank.text.alignment import CannotAlign, Slotted, align, fit
+from whyrank.text.alignment import CannotAlign, SidesDiffer, Slotted, Tokenize, align, check_aligned, fit
 from whyrank.text.categories import categorise
 
 
@@ -22,14 +24,15 @@ class Realised(NamedTuple):
 
 
 class ForPatching(NamedTuple):
-    """The two inputs of an aligned pair, and each token's category, the same on both sides."""
+    """The two inputs of an aligned pair, each token's category, the same on both sides, and the slots."""
 
     texts: Realised
     names: list[str]
+    slotted: Slotted
 
 
 def realise(pair: MinimalPair, ranker: Ranker) -> Realised:
-    """The pair's inputs for this ranker; CannotAlign when it does not fit or does not align."""
+    """The pair's inputs for this ranker; CannotAlign when it does not fit, or is ours and does not align."""
     slotted = slotted_for(pair, ranker)
     return Realised((pair.query, slotted.text("baseline")), (pair.query, slotted.text("perturbed")))
 
@@ -39,20 +42,42 @@ def realise_for_patching(pair: MinimalPair, ranker: NeuralRanker, side: str = "d
     texts that differ stand as queries, and the pair's `query` as the document."""
     if not pair.aligned:
         raise CannotAlign("the pair is not aligned by nature")
-    slotted = slotted_for(pair, ranker, side)
+    slotted = slotted_for(pair, ranker, side, to_patch=True)
     texts = [slotted.text(one) for one in SIDES]
     inputs = [(text, pair.query) if side == "query" else (pair.query, text) for text in texts]
     if reason := ranker.why_not_opened(inputs):
         raise CannotAlign(reason)
-    return ForPatching(Realised(*inputs), _categories(pair, slotted, ranker, side))
+    return ForPatching(Realised(*inputs), _categories(pair, slotted, ranker, side), slotted)
 
 
-def slotted_for(pair: MinimalPair, ranker: Ranker, side: str = "document") -> Slotted:
-    """The pair with its fillers and its cut for this ranker. Rankers that count words need no alignment."""
+def slotted_for(pair: MinimalPair, ranker: Ranker, side: str = "document", *, to_patch: bool = False) -> Slotted:
+    """The pair cut for this ranker: with fillers if it may be padded, else as its author wrote it; if it is
+    `to_patch`, CannotAlign unless that is aligned."""
     whole = pair.slotted
-    cut = fitted(pair.query, whole, pair.filler, pair.aligned, ranker, side)
+    if pair.contents is None:
+        cut = fitted(pair.query, whole, "", False, ranker, side)
+    else:
+        cut = fitted(pair.query, whole, pair.filler, pair.aligned, ranker, side)
     check_slots(pair.axiom, pair.variant, whole, cut)
+    if pair.contents is None and to_patch and isinstance(ranker, NeuralRanker):
+        return _aligned_as_given(cut, partial(ranker.opened_tokens, pair.query, side=side), pair.slot is None)
     return cut
+
+
+def _aligned_as_given(slotted: Slotted, tokenize: Tokenize, by_words: bool) -> Slotted:
+    """The slots, if they stand at the same tokens on both sides; where we found them `by_words`, in one if need
+    be."""
+    longest = len(tokenize(slotted.text("baseline")))
+    try:
+        check_aligned(slotted, tokenize, longest)
+    except SidesDiffer:
+        raise
+    except CannotAlign:
+        if not by_words:
+            raise
+        slotted = slotted.merged()
+        check_aligned(slotted, tokenize, longest)
+    return slotted
 
 
 def fitted(

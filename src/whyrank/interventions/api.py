@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from whyrank.axioms.pair import MinimalPair, line_of, read_pairs
-from whyrank.axioms.realise import realise_for_patching
+from whyrank.axioms.pair import MinimalPair
 from whyrank.encoders.encoder import Encoder
 from whyrank.encoders.site import SiteSet
 from whyrank.engines.engine import open_engine
 from whyrank.errors import UserError
 from whyrank.interventions.ablation import Ablation
 from whyrank.interventions.activation import Activation
+from whyrank.interventions.aligned import AlignedPairs, aligned_pairs, pair_table
 from whyrank.interventions.attribution import Attribution
 from whyrank.interventions.effects import Effects
 from whyrank.interventions.intervention import Intervention
@@ -28,7 +27,6 @@ from whyrank.interventions.sweep import sweep
 from whyrank.rankers.load import load
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.ranker import Ranker, Watch, quietly
-from whyrank.text.alignment import CannotAlign
 
 METHODS = ("activation", "path", "attribution", "ablation")
 
@@ -74,13 +72,13 @@ class Request:
         """Whether attribution comes first."""
         return self.method == "attribution" or self.screen is not None
 
-    def intervention(self, pairs: Sequence[MinimalPair]) -> Intervention:
+    def intervention(self, reference: Sequence[MinimalPair]) -> Intervention:
+        """The intervention; `reference` are the pairs whose baselines an ablation takes its values from."""
         if self.approximate:
             return Attribution(self.direction, self.steps)
         if self.method == "path":
             return PathPatching.to(self.to, freeze_mlp=self.freeze_mlp, direction=self.direction)
         if self.method == "ablation":
-            reference = read_pairs(self.reference) if self.reference else pairs
             return Ablation(self.ablate or "zero", self.direction, self.seed).with_reference(reference)
         return Activation(self.direction)
 
@@ -96,11 +94,12 @@ class Request:
 
 def patch(
     ranker: Ranker | str,
-    pairs: Sequence[MinimalPair] | Path | str,
+    pairs: Sequence[MinimalPair] | AlignedPairs | Path | str,
     request: Request | None = None,
     *,
     first: int | None = None,
     skip: bool = False,
+    pad: bool = False,
     engine: str = "local",
     workers: int | None = None,
     shards: Path | None = None,
@@ -112,15 +111,25 @@ def patch(
         effects = whyrank.patch("ce-minilm-l12", "tfc1.jsonl", method="path", sites="heads", to="logits")
         effects.summary()["sites"]
 
-    Options are the fields of `Request`; `first` takes only so many pairs. Pairs that this ranker cannot align are
-    refused, or left out and counted (`skip`). With `shards`, a folder, work that was stopped goes on where it was.
+    Options are the fields of `Request`; `first` takes only so many pairs. Texts are scored as they are given; a
+    pair whose sides differ in token length is refused, or padded with fillers (`pad`), or left out and counted
+    (`skip`); `effects.pairs` has the texts that were scored beside those given. With `shards`, a folder, work that
+    was stopped goes on where it was.
     """
     request = replace(request or Request(), **options)
     opened = neural(ranker)
     opened.check_side(request.side)
     request.plan(opened.encoder, request.intervention([]))
-    some, dropped = aligned_pairs(opened, pairs, request.side, first=first, skip=skip)
-    intervention = request.intervention(some)
+    aligned = (
+        pairs
+        if isinstance(pairs, AlignedPairs)
+        else aligned_pairs(opened, pairs, request.side, first=first, skip=skip, pad=pad)
+    )
+    some = aligned.scored
+    reference = some
+    if request.reference:
+        reference = aligned_pairs(opened, request.reference, request.side, skip=skip, pad=pad).scored
+    intervention = request.intervention(reference)
     plan = request.plan(opened.encoder, intervention)
     step = step or quietly
     with open_engine(engine, workers) as where:
@@ -139,37 +148,8 @@ def patch(
             chosen, checked = _exact_part(request, effects, plan, some)
             effects = Effects.joined([effects, swept("exact", checked, chosen, exact)])
     screened = family if request.screen is not None else None
-    return replace(effects, by=request.by, family=screened, dropped=dropped)
-
-
-def aligned_pairs(
-    ranker: NeuralRanker,
-    pairs: Sequence[MinimalPair] | Path | str,
-    side: str,
-    *,
-    first: int | None = None,
-    skip: bool,
-) -> tuple[list[MinimalPair], dict[str, int]]:
-    """The pairs that can be patched in this ranker, and why how many others cannot; refused unless `skip`."""
-    path = Path(pairs) if isinstance(pairs, str | Path) else None
-    some = read_pairs(pairs) if isinstance(pairs, str | Path) else list(pairs)
-    kept, dropped = [], Counter[str]()
-    for pair in some[:first]:
-        try:
-            realise_for_patching(pair, ranker, side)
-        except CannotAlign as reason:
-            if not skip:
-                raise UserError(
-                    f"pair {pair.id!r} cannot be patched in {ranker.name}: {reason}",
-                    where=path and f"{path}:{line_of(path, pair.id)}",
-                    todo="make pairs for this ranker (whyrank pairs --ranker), or leave such out with --skip",
-                ) from reason
-            dropped[str(reason)] += 1
-        else:
-            kept.append(pair)
-    if not kept:
-        raise UserError("no pair can be patched in this ranker", where=path, todo="see whyrank pairs --ranker")
-    return kept, dict(dropped)
+    table = pair_table(opened, aligned, request.side, effects.scores_of_pairs())
+    return replace(effects, by=request.by, family=screened, dropped=aligned.dropped, pairs=table)
 
 
 def neural(ranker: Ranker | str, max_length: int | None = None) -> NeuralRanker:

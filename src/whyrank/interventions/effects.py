@@ -30,12 +30,14 @@ COLUMNS = {
 @dataclass(frozen=True)
 class Effects:
     """The rows, as a data frame with the columns of COLUMNS; how sites were cut (`by`), how many were screened
-    before those patched exactly were chosen (`family`), and why how many pairs were left out (`dropped`)."""
+    before those patched exactly were chosen (`family`), and why how many pairs were left out (`dropped`). `pairs`
+    has one row per pair: the texts that were scored and those given, with the scores of both."""
 
     frame: pd.DataFrame
     by: str | None = None
     family: int | None = None
     dropped: dict[str, int] = field(default_factory=dict)
+    pairs: pd.DataFrame | None = None
 
     @classmethod
     def of(cls, rows: Iterable[dict[str, Any]]) -> Effects:
@@ -67,6 +69,11 @@ class Effects:
 
     def to_pandas(self) -> pd.DataFrame:
         return self.frame
+
+    def scores_of_pairs(self) -> dict[str, tuple[float, float]]:
+        """By pair, the scores of its baseline and its perturbed text."""
+        rows = self.frame.drop_duplicates("pair")
+        return dict(zip(rows["pair"], zip(rows["base"], rows["perturbed"], strict=True), strict=True))
 
     def summary(self, *, keep: str = "all", threshold: float | None = None, seed: int = 0) -> dict[str, Any]:
         """What summary.json holds: for each site the share of the gap, its interval, p; splits, agreement."""

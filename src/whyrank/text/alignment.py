@@ -8,17 +8,28 @@ shared segments, before anything else is done, so that no part of the change is 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from whyrank.text.tokens import Span, Tokens
 
+#: Tokens that the end of a text may gain or lose when what follows it is cut off.
+SURELY = 8
 #: A document's tokens as a ranker's encoder sees them, uncut.
 Tokenize = Callable[[str], Tokens]
 
 
 class CannotAlign(Exception):
     """Why a pair cannot be aligned, in a few words, the same for all pairs of that kind."""
+
+
+class SidesDiffer(CannotAlign):
+    """The two sides have so many tokens, and not as many."""
+
+    def __init__(self, baseline: int, perturbed: int) -> None:
+        super().__init__("the sides differ in token length")
+        self.baseline, self.perturbed = baseline, perturbed
 
 
 @dataclass(frozen=True)
@@ -44,6 +55,17 @@ class Slotted:
     def at(cls, text: str, places: Sequence[Span], baseline: Sequence[str], perturbed: Sequence[str]) -> Slotted:
         """A text with its spans at `places` exchanged for the contents of either side."""
         return cls(_cut_out(text, places)[0], tuple(baseline), tuple(perturbed))
+
+    def merged(self) -> Slotted:
+        """The same texts with one slot, from where the first begins to where the last ends."""
+        last = len(self.segments) - 1
+        between = [
+            "".join(
+                part for i in range(last) for part in (contents[i], self.segments[i + 1] if i < last - 1 else "")
+            )
+            for contents in (self.baseline, self.perturbed)
+        ]
+        return self if last < 2 else Slotted((self.segments[0], self.segments[-1]), (between[0],), (between[1],))
 
     def text(self, side: str) -> str:
         return self._joined(side)[0]
@@ -83,16 +105,13 @@ def check_aligned(pair: Slotted, tokenize: Tokenize, max_length: int) -> None:
     """Raises unless both sides have as many tokens, the same outside the slots, and fit."""
     ours, theirs = tokenize(pair.text("baseline")), tokenize(pair.text("perturbed"))
     if len(ours) != len(theirs):
-        raise CannotAlign("not as many tokens on both sides")
+        raise SidesDiffer(len(ours), len(theirs))
     if len(ours) > max_length:
         raise CannotAlign("longer than the model reads")
-    slots = [
-        (ours.within(a), theirs.within(b))
-        for a, b in zip(pair.spans("baseline"), pair.spans("perturbed"), strict=True)
-    ]
-    if any(mine != yours for mine, yours in slots):
+    slots = ours.within_each(pair.spans("baseline"))
+    if slots != theirs.within_each(pair.spans("perturbed")):
         raise CannotAlign("the change does not stand at the same tokens")
-    changed = {i for mine, _ in slots for i in mine}
+    changed = {i for mine in slots for i in mine}
     if any(a != b for i, (a, b) in enumerate(zip(ours.ids, theirs.ids, strict=True)) if i not in changed):
         raise CannotAlign("a token outside the change differs")
 
@@ -117,8 +136,7 @@ def _pad(slotted: Slotted, filler: str, tokenize: Tokenize) -> Slotted:
 
 
 def _widths(slotted: Slotted, side: str, tokenize: Tokenize) -> list[int]:
-    tokens = tokenize(slotted.text(side))
-    return [len(tokens.within(span)) for span in slotted.spans(side)]
+    return [len(inside) for inside in tokenize(slotted.text(side)).within_each(slotted.spans(side))]
 
 
 def _filler_width(slotted: Slotted, filler: str, counts: dict[str, list[int]], sides: tuple[str, str]) -> int:
@@ -163,11 +181,18 @@ def cut(slotted: Slotted, tokens: int, tokenize: Tokenize, padded: Slotted) -> S
 
 
 def _cut_further(slotted: Slotted, place: int, tokens: int, tokenize: Tokenize, padded: Slotted) -> Slotted:
-    """The whole last segment goes, and the slot before it, if slots are left."""
+    """The whole last segment goes, and the slot before it, if slots are left; of many slots as many as surely
+    have to, at once."""
     if place < len(slotted.baseline) or place <= 1:
         raise CannotAlign("the change does not fit into the model's length")
-    shorter = Slotted(slotted.segments[:place], slotted.baseline[: place - 1], slotted.perturbed[: place - 1])
-    less = Slotted(padded.segments[:place], padded.baseline[: place - 1], padded.perturbed[: place - 1])
+    ends = [span[1] for span in tokenize(padded.text("baseline")).spans if span is not None]
+    starts = [start for start, _ in padded.spans("baseline")]
+    while place > 2 and len(ends) - bisect_right(ends, starts[place - 2]) < tokens - SURELY:
+        place -= 1
+    shorter, less = (
+        Slotted(one.segments[:place], one.baseline[: place - 1], one.perturbed[: place - 1])
+        for one in (slotted, padded)
+    )
     gone = len(tokenize(padded.text("baseline"))) - len(tokenize(less.text("baseline")))
     return cut(shorter, tokens - gone, tokenize, less) if tokens > gone else shorter
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tokenizers import Encoding
@@ -54,3 +56,13 @@ class Tokens:
         word as the token's, so where a token starts says less."""
         start, end = span
         return [i for i, s in enumerate(self.spans) if s is not None and start < s[1] <= end and s[0] < s[1]]
+
+    def within_each(self, spans: Sequence[Span]) -> list[list[int]]:
+        """The same for several spans, in order and not overlapping, in one pass over the tokens."""
+        starts, found = [start for start, _ in spans], [list[int]() for _ in spans]
+        for i, span in enumerate(self.spans):
+            if span is not None and span[0] < span[1]:
+                place = bisect_left(starts, span[1]) - 1
+                if place >= 0 and span[1] <= spans[place][1]:
+                    found[place].append(i)
+        return found
