@@ -8,6 +8,7 @@ from whyrank.axioms.api import PairOptions, make_pairs
 from whyrank.axioms.make import Choices
 from whyrank.axioms.pair import MinimalPair, read_pairs, write_pairs
 from whyrank.axioms.realise import realise, token_categories
+from whyrank.axioms.scored_pair import for_patching
 from whyrank.collections.collection import Collection
 from whyrank.collections.demo import open_demo
 from whyrank.errors import UserError
@@ -63,6 +64,7 @@ def test_fillers_fill_up_terms_of_several_pieces(real):
         "Water it. a",
         "Water it. houseplants",
         slot={"baseline": [(10, 11)], "perturbed": [(10, 21)]},
+        contents={"baseline": ["a"], "perturbed": ["houseplants"]},
     )
     baseline, perturbed = realise(pair, ranker)
     assert perturbed[1] == "Water it. houseplants"
@@ -144,15 +146,17 @@ def test_added_sentences_of_lnc1_hold_no_word_of_the_query_by_its_stem():
 # A user's own file
 
 
-def test_a_users_pairs_need_four_keys_and_are_aligned_by_their_words(tmp_path, real):
+def test_a_users_pairs_need_four_keys_and_are_compared_by_their_words(tmp_path, real):
     row = {"id": 1, "query": "tap", "baseline": "The old tap.", "perturbed": "The dripping tap."}
     (tmp_path / "p.jsonl").write_text(json.dumps(row) + "\n")
     (pair,) = read_pairs(tmp_path / "p.jsonl")
     assert word_differences(pair.baseline, pair.perturbed) == {"baseline": [(4, 7)], "perturbed": [(4, 12)]}
     ranker = real("bi-minilm-l6")
-    baseline, perturbed = realise(pair, ranker)
-    tokens = [len(ranker.document_tokens("tap", text)) for _, text in (baseline, perturbed)]
-    assert tokens[0] == tokens[1]
+    assert realise(pair, ranker) == (("tap", "The old tap."), ("tap", "The dripping tap."))
+    filled = for_patching(pair, ranker, pad=True).scored
+    assert len(ranker.document_tokens("tap", filled.baseline)) == len(
+        ranker.document_tokens("tap", filled.perturbed)
+    )
 
 
 @pytest.mark.parametrize(
@@ -164,9 +168,11 @@ def test_a_users_pairs_need_four_keys_and_are_aligned_by_their_words(tmp_path, r
         ("now.", "now. Bees hum.", "now. a a a"),
     ],
 )
-def test_words_that_a_user_inserts_stand_against_fillers(tmp_path, real, baseline, perturbed, read):
+def test_words_that_a_user_inserts_stand_against_fillers_where_that_is_asked_for(real, baseline, perturbed, read):
     ranker = real("bi-minilm-l6")
-    ours, theirs = realise(MinimalPair("1", "tap", baseline, perturbed), ranker)
+    given = MinimalPair("1", "tap", baseline, perturbed)
+    assert realise(given, ranker) == (("tap", baseline), ("tap", perturbed))
+    ours, theirs = realise(given.fillable(), ranker)
     assert theirs[1] == perturbed
     assert ours[1].split()[: len(read.split())] == read.split()
     assert len(ranker.document_tokens(*ours)) == len(ranker.document_tokens(*theirs))
@@ -237,10 +243,16 @@ def test_stmc1_is_about_the_query_word_and_its_synonym_stands_in_the_text(real):
         ('{"id": "1", "query": " ", "baseline": "a", "perturbed": "b"}', "no query"),
         ('{"id": "1", "query": "q", "baseline": "a", "perturbed": "a"}', "the same"),
         ('{"id": "0", "query": "q", "baseline": "a", "perturbed": "b"}', "'0' appears twice"),
-        ('{"id": "1", "query": "q", "baseline": "a", "perturbed": "b", "prefer": "left"}', "prefer is 'left'"),
-        ('{"id": "1", "query": "q", "baseline": 5, "perturbed": "b"}', "baseline is 5"),
-        ('{"id": "1", "query": "q", "baseline": "a", "perturbed": "b", "k": "two"}', "k is 'two'"),
-        ('{"id": "1", "query": "q", "baseline": "a", "perturbed": "b", "slot": [1]}', "slot is not"),
+        (
+            '{"id": "1", "query": "q", "baseline": "a", "perturbed": "b", "prefer": "left"}',
+            "field prefer: invalid enum value 'left'",
+        ),
+        ('{"id": "1", "query": "q", "baseline": 5, "perturbed": "b"}', "field baseline: expected str"),
+        ('{"id": "1", "query": "q", "baseline": "a", "perturbed": "b", "k": "two"}', "field k: expected int"),
+        (
+            '{"id": "1", "query": "q", "baseline": "a", "perturbed": "b", "slot": [1]}',
+            "field slot: expected object",
+        ),
         (
             '{"id": "1", "query": "q", "baseline": "a", "perturbed": "b", '
             '"slot": {"baseline": [[0, 9]], "perturbed": [[0, 1]]}}',

@@ -16,7 +16,9 @@ from whyrank.interventions.prepared import PreparedPair
 RANKERS = ["ce-minilm-l12", "bi-minilm-l6", "bi-bge-small"]
 TEXT = "Yellow leaves can have many causes; too much water is the usual one, and light comes second."
 PAIRS = [
-    MinimalPair("append", "why do houseplants yellow", f"{TEXT} a", f"{TEXT} houseplants", term="houseplants").fillable(),
+    MinimalPair(
+        "append", "why do houseplants yellow", f"{TEXT} a", f"{TEXT} houseplants", term="houseplants"
+    ).fillable(),
     MinimalPair("one-token", "tea", "a", "tea", term="tea"),
 ]
 

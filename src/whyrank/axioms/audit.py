@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyrank.axioms.pair import MinimalPair
-from whyrank.axioms.realise import realise
+from whyrank.axioms.scored_pair import ScoredPair, TextCounts, for_scoring, inputs_of
 from whyrank.axioms.summary import AxiomSummary, summarise
 from whyrank.errors import UserError
 from whyrank.rankers.ranker import Pair, Progress, Ranker
@@ -27,7 +27,8 @@ NEUTRAL_SHARE = 0.01
 
 @dataclass(frozen=True)
 class Row:
-    """One pair's scores under one ranker. `gain` is the difference towards the side that should score higher."""
+    """One pair's scores under one ranker. `gain` is the difference towards the side that should score higher;
+    `padded` and `cut` say whether the texts that were scored are not those given, by fillers or by length."""
 
     ranker: str
     pair: str
@@ -50,6 +51,10 @@ class Row:
     prefer: str
     gain: float
     outcome: str
+    padded: bool
+    cut: bool
+    baseline_text: str
+    perturbed_text: str
 
     @property
     def label(self) -> str:
@@ -58,7 +63,8 @@ class Row:
 
 @dataclass
 class Scored:
-    """What one ranker made of the pairs: rows, the neutral band, distinct inputs, pairs that did not fit it."""
+    """What one ranker made of the pairs: rows, the neutral band, distinct inputs, pairs that did not fit it, and
+    by id the pairs with the texts that it scored."""
 
     ranker: str
     source: str
@@ -66,6 +72,11 @@ class Scored:
     rows: list[Row]
     inputs: int
     dropped: dict[str, int] = field(default_factory=dict)
+    pairs: dict[str, ScoredPair] = field(default_factory=dict)
+
+    def texts(self) -> TextCounts:
+        """How many pairs were scored as given."""
+        return TextCounts.of(list(self.pairs.values()))
 
 
 @dataclass
@@ -93,6 +104,10 @@ class Audit:
         rows = [r for r in self.rows if (r.ranker, r.label, r.outcome) == (ranker, axiom, "violates")]
         return sorted(rows, key=lambda row: row.gain)[:most]
 
+    def scored_pair(self, row: Row) -> MinimalPair:
+        """The pair of a row, with the texts that its ranker scored."""
+        return next(one.pairs[row.pair].scored for one in self.scored if one.ranker == row.ranker)
+
     def to_json(self) -> dict[str, Any]:
         """audit.json: all but the rows."""
         return {
@@ -102,6 +117,7 @@ class Audit:
                     "source": one.source,
                     "delta": one.delta,
                     "inputs": one.inputs,
+                    "texts": one.texts().to_json(),
                     "dropped": one.dropped,
                 }
                 for one in self.scored
@@ -119,10 +135,9 @@ class Audit:
         }
 
     def _worst(self, row: Row) -> dict[str, Any]:
-        pair = self.pairs[row.pair]
-        texts = {"baseline_text": pair.baseline, "perturbed_text": pair.perturbed}
+        texts = {"baseline_text": row.baseline_text, "perturbed_text": row.perturbed_text}
         scores = {"baseline": row.baseline, "perturbed": row.perturbed, "difference": row.difference}
-        return {"pair": row.pair, "query": pair.query, **scores, **texts}
+        return {"pair": row.pair, "query": row.query, **scores, **texts}
 
 
 def audit_pairs(
@@ -159,26 +174,26 @@ def score_pairs(
     shards: Path | None = None,
     progress: Progress | None = None,
 ) -> Scored:
-    """One ranker's rows; a shared baseline is scored once."""
-    inputs: dict[str, tuple[Pair, Pair]] = {}
+    """One ranker's rows; a shared baseline is scored once. A user's own pair is scored as it is given."""
+    read: dict[str, ScoredPair] = {}
     dropped: Counter[str] = Counter()
     for pair in pairs:
         try:
-            inputs[pair.id] = realise(pair, ranker)
+            read[pair.id] = for_scoring(pair, ranker)
         except CannotAlign as reason:
             dropped[str(reason)] += 1
-    if not inputs:
+    if not read:
         told = ", ".join(f"{reason} ({count})" for reason, count in dropped.items())
         raise UserError(f"no pair can be scored by {ranker.name}: {told}", todo="use shorter texts or other pairs")
-    distinct = list(dict.fromkeys(one for both in inputs.values() for one in both))
+    distinct = list(dict.fromkeys(one for pair in read.values() for one in inputs_of(pair.scored)))
     values, cut = score_in_shards(ranker, distinct, shards, progress)
     assert not cut, f"{ranker.name}: {cut} inputs were cut, which could take part of a change"
     if progress:
         progress(2 * len(pairs) - len(distinct))  # sides that needed no scoring of their own
     scores = dict(zip(distinct, values.tolist(), strict=True))
     band = NEUTRAL_SHARE * statistics.pstdev(values.tolist()) if delta is None else delta
-    rows = [_row(ranker.name, pair, inputs[pair.id], scores, band, idf) for pair in pairs if pair.id in inputs]
-    return Scored(ranker.name, str(ranker.source), band, rows, len(distinct), dict(dropped))
+    rows = [_row(ranker.name, one, scores, band, idf) for one in read.values()]
+    return Scored(ranker.name, str(ranker.source), band, rows, len(distinct), dict(dropped), read)
 
 
 def _position(pair: MinimalPair) -> float | None:
@@ -189,10 +204,9 @@ def _position(pair: MinimalPair) -> float | None:
     return spans[0][0] / max(1, len(pair.perturbed))
 
 
-def _row(
-    ranker: str, pair: MinimalPair, inputs: tuple[Pair, Pair], scores: dict[Pair, float], delta: float, idf: Any
-) -> Row:
-    baseline, perturbed = (scores[one] for one in inputs)
+def _row(ranker: str, read: ScoredPair, scores: dict[Pair, float], delta: float, idf: Any) -> Row:
+    pair = read.given
+    baseline, perturbed = (scores[one] for one in inputs_of(read.scored))
     difference = perturbed - baseline
     gain = difference if pair.prefer == "perturbed" else -difference
     return Row(
@@ -217,4 +231,8 @@ def _row(
         prefer=pair.prefer,
         gain=gain,
         outcome="neutral" if abs(gain) <= delta else "holds" if gain > 0 else "violates",
+        padded=read.padded,
+        cut=read.cut,
+        baseline_text=read.scored.baseline,
+        perturbed_text=read.scored.perturbed,
     )

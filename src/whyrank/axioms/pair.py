@@ -75,8 +75,8 @@ class MinimalPair:
             None if plain is None else {"baseline": list(plain.baseline), "perturbed": list(plain.perturbed)}
         )
         slot = {side: shown.spans(side) for side in SIDES}
-        texts = {side: shown.text(side) for side in SIDES}
-        return replace(self, **texts, slot=slot, contents=contents)
+        baseline, perturbed = (shown.text(side) for side in SIDES)
+        return replace(self, baseline=baseline, perturbed=perturbed, slot=slot, contents=contents)
 
     def fillable(self) -> MinimalPair:
         """The pair with slots that fillers may be put into; the pair itself if it has them, or is not aligned."""

@@ -121,8 +121,8 @@ class TextCounts:
             told.append(f"{self._share(self.padded)} not scored as given: fillers were put in (--pad)")
         if self.other_fillers:
             told.append(
-                f"{self._share(self.other_fillers)} scored with other fillers than in the file: they are counted "
-                f"for the tokenizer of {ranker}"
+                f"{self._share(self.other_fillers)} scored with other fillers than in their text: fillers are "
+                f"counted for the tokenizer of {ranker}"
             )
         if self.cut:
             told.append(f"{self._share(self.cut)} cut, before the change, to the length that {ranker} reads")

@@ -80,12 +80,15 @@ def audit(
         result = audit_pairs(
             rankers, own, idf=pool.idf, delta=delta, seed=seed, dropped=dropped, shards=shards, progress=advance
         )
-    manifest = folder.record(pairs=len(own), inputs_scored={one.ranker: one.inputs for one in result.scored})
+    manifest = folder.record(pairs=len(own), inputs_scored={one.ranker: one.inputs for one in result.scored},
+                             texts={one.ranker: one.texts().to_json() for one in result.scored})  # fmt: skip
     folder.begin()
     paths = write_audit(result, out, manifest)
     folder.save(manifest)
     show(result)
     for scored in result.scored:
+        for told in scored.texts().sentences(scored.ranker) if pairs else []:
+            say(f"{scored.ranker}: {told}; the texts that were scored are in rows.parquet")
         if scored.dropped:
             told = ", ".join(f"{count} {reason}" for reason, count in scored.dropped.items())
             say(f"{scored.ranker}: pairs left out: {told}")

@@ -15,6 +15,7 @@ from whyrank.cli.editing import given_up_when_refused
 if TYPE_CHECKING:
     from whyrank.axioms.pair import MinimalPair
     from whyrank.collections.idf import TokenIdf
+    from whyrank.interventions.aligned import AlignedPairs
     from whyrank.rankers.cross_encoder import CrossEncoder
     from whyrank.rankers.ranker import Progress
 
@@ -44,6 +45,7 @@ def circuit(
     collection: Annotated[str | None, typer.Option(help="The collection that IDF is counted in.")] = None,
     randoms: Annotated[int, typer.Option(min=0, help="Random circuits to compare with.")] = 10,
     skip: Annotated[bool, typer.Option("--skip", help="Leave out pairs that this ranker cannot align.")] = False,
+    pad: options.Pad = False,
     max_length: Annotated[
         int | None, typer.Option(min=8, help="Read at most so many tokens: shorter texts, faster.")
     ] = None,
@@ -56,8 +58,10 @@ def circuit(
     from whyrank.circuits.reading import cross_encoder
     from whyrank.circuits.search import Search
     from whyrank.circuits.threshold import Threshold
+    from whyrank.interventions.aligned import pair_table
     from whyrank.rankers.load import load
     from whyrank.reports.circuit import write_circuit
+    from whyrank.reports.pair_texts import texts_json, turned_sentence, write_pair_table
     from whyrank.store.packages import sha256
     from whyrank.store.run_folder import RunFolder
     from whyrank.store.stages import Stages
@@ -71,12 +75,15 @@ def circuit(
     settings: dict[str, Any] = {"max_length": max_length} if max_length else {}
     opened = cross_encoder(load(ranker, **settings))
     say(f"{opened.name}: {opened.source}; {opened.encoder}")
-    sets = sets_of(opened, pairs, skip)
+    sets, ready = sets_of(opened, pairs, skip, pad)
+    texts = ready.counts().sentences(opened.name)
+    for told in texts:
+        say(f"{told}; both texts and their scores are in pairs.parquet")
     rarity = rarity_of(opened, sets, idf, collection)
     inputs: dict[str, Any] = {
         "ranker": [opened.name, opened.fingerprint()],
         "pairs": [sha256(path) for path in pairs], "request": repr(request),
-        "idf": [rarity.source, rarity.fingerprint()], "skip": skip,
+        "idf": [rarity.source, rarity.fingerprint()], "skip": skip, "pad": pad,
     }  # fmt: skip
     folder = RunFolder.claim(out, "circuit", inputs)
 
@@ -87,10 +94,14 @@ def circuit(
     kept = folder.work("stages")
     with given_up_when_refused(folder):
         found = find_circuit(opened, sets, rarity, request, stages=Stages(kept), watch=watch)
-    manifest = folder.record(pairs={name: len(some) for name, some in sets.items()})
-    paths = write_circuit(found, out, manifest)
+    table = pair_table(opened, ready, "document")
+    shown = texts_json(ready.counts(), table)
+    manifest = folder.record(pairs={name: len(some) for name, some in sets.items()}, texts=shown)
+    paths = [write_pair_table(table, out), *write_circuit(found, out, manifest, texts)]
     folder.save(manifest)
     show(found)
+    for told in turned_sentence(shown):
+        say(f"{told} (pairs.parquet)")
     say(f"wrote {', '.join(path.name for path in paths)} to {out}")
     suggest(
         f"open {out / 'report.html'} in a browser",
@@ -101,25 +112,32 @@ def circuit(
     assert (out / FILE).exists()
 
 
-def sets_of(ranker: CrossEncoder, paths: list[Path], skip: bool) -> dict[str, list[MinimalPair]]:
-    """The pairs of each file, by axiom (or the file's name); those to be patched must align."""
+def sets_of(
+    ranker: CrossEncoder, paths: list[Path], skip: bool, pad: bool
+) -> tuple[dict[str, list[MinimalPair]], AlignedPairs]:
+    """The pairs of each file, by axiom (or the file's name), and all of them beside their texts as given; those to
+    be patched must align, those about length must fit."""
     from whyrank.axioms.pair import read_pairs
     from whyrank.circuits.api import LENGTH
     from whyrank.errors import UserError
-    from whyrank.interventions.api import aligned_pairs
+    from whyrank.interventions.aligned import AlignedPairs, aligned_pairs, fitting_pairs
 
     found: dict[str, list[MinimalPair]] = {}
+    every = AlignedPairs(())
     for path in paths:
         if not path.is_file():
             raise UserError("no such file", where=path, todo="make one: whyrank pairs --axiom TFC1 ...")
         some = read_pairs(path)
         if any(pair.axiom != LENGTH for pair in some):
-            some, dropped = aligned_pairs(ranker, path, "document", skip=skip)
-            for reason, count in dropped.items():
-                say(f"left out of {path.name}: {count} pairs ({reason})")
-        for pair in some:
+            ready = aligned_pairs(ranker, path, "document", skip=skip, pad=pad)
+        else:
+            ready = fitting_pairs(ranker, some)
+        for reason, count in ready.dropped.items():
+            say(f"left out of {path.name}: {count} pairs ({reason})")
+        for pair in ready.scored:
             found.setdefault(pair.axiom or path.stem, []).append(pair)
-    return found
+        every = every.together(ready)
+    return found, every
 
 
 def rarity_of(

@@ -10,6 +10,10 @@ import typer
 CollectionName = Annotated[
     str, typer.Option("--collection", help="A folder, a built-in name or an ir_datasets id.")
 ]
+Pad = Annotated[
+    bool,
+    typer.Option("--pad", help="Put fillers into pairs of your own whose sides differ in token length."),
+]
 RunFolderPath = Annotated[Path, typer.Option("-o", "--out", help="The run folder to write.")]
 #: How minimal pairs are chosen.
 Documents = Annotated[int, typer.Option("-n", min=1, help="Documents an axiom; TFC2 makes a pair for each k.")]

@@ -57,6 +57,7 @@ def patch(
         int | None, typer.Option(min=8, help="Read at most so many tokens: shorter texts, faster.")
     ] = None,
     skip: Annotated[bool, typer.Option("--skip", help="Leave out pairs that this ranker cannot align.")] = False,
+    pad: options.Pad = False,
     hide: Annotated[
         bool, typer.Option("--hide-insignificant", help="Maps are blank where nothing is significant.")
     ] = False,
@@ -67,9 +68,11 @@ def patch(
     """Exact activation and path patching, attribution, ablation: what each part of a ranker does to its score."""
     say(f"patching {ranker} on {pairs}: {method}, {sites}{f' by {by}' if by else ''}")
     from whyrank.errors import UserError
+    from whyrank.interventions.aligned import aligned_pairs
     from whyrank.interventions.api import Request, neural
     from whyrank.interventions.api import patch as run
     from whyrank.interventions.summary import KEEPS
+    from whyrank.reports.pair_texts import texts_json, turned_sentence, write_pair_table
     from whyrank.reports.patch import write_patch
     from whyrank.store.packages import sha256
     from whyrank.store.run_folder import RunFolder
@@ -86,6 +89,10 @@ def patch(
     other = _other_run(compare) if compare else None
     opened = neural(ranker, max_length)
     say(f"{opened.name}: {opened.source}; {opened.encoder}")
+    ready = aligned_pairs(opened, pairs, side, first=n, skip=skip, pad=pad)
+    texts = ready.counts().sentences(opened.name)
+    for told in texts:
+        say(f"{told}; both texts and their scores are in pairs.parquet")
     inputs: dict[str, Any] = {
         "ranker": [opened.name, opened.fingerprint()],
         "pairs": sha256(pairs),
@@ -93,6 +100,7 @@ def patch(
         "keep": keep,
         "threshold": threshold,
         "skip": skip,
+        "pad": pad,
         "first": n,
         "hide": hide,
         "compare": sha256(compare / "effects.parquet") if compare else None,
@@ -106,23 +114,28 @@ def patch(
         return progress_bar(name, count, "pairs")
 
     effects = run(
-        opened, pairs, request, first=n, skip=skip, engine=engine, workers=workers, shards=shards, step=step
+        opened, ready, request, skip=skip, pad=pad, engine=engine, workers=workers, shards=shards, step=step
     )
     summary = {
         "ranker": opened.name, "side": side, "ablate": (ablate or "zero") if method == "ablation" else None,
-        "freeze_mlp": freeze_mlp, "steps": steps, "dropped": effects.dropped,
+        "freeze_mlp": freeze_mlp, "steps": steps, "dropped": effects.dropped, "texts": ready.counts().to_json(),
         **effects.summary(keep=keep, threshold=threshold, seed=seed),
         "compared": _compared(effects, other, compare, keep, seed) if other and compare else None,
     }  # fmt: skip
-    manifest = folder.record(pairs=summary["pairs"], rows=len(effects))
+    assert effects.pairs is not None
+    shown = texts_json(ready.counts(), effects.pairs)
+    manifest = folder.record(pairs=summary["pairs"], rows=len(effects), texts=shown)
     effects.write(out / "effects.parquet")
-    paths = [out / "effects.parquet", *write_patch(summary, out, manifest, hide=hide)]
+    paths = [out / "effects.parquet", write_pair_table(effects.pairs, out)]
+    paths += write_patch(summary, out, manifest, hide=hide, sentences=texts)
     folder.save(manifest)
     show(summary)
+    for told in turned_sentence(shown):
+        say(f"{told} (pairs.parquet)")
     for reason, count in effects.dropped.items():
         say(f"left out: {count} pairs ({reason})")
     say(f"wrote {', '.join(path.name for path in paths)} to {out}")
-    suggest(f"open {out / 'report.html'} in a browser", *_next(summary, ranker, pairs))
+    suggest(f"open {out / 'report.html'} in a browser", *_next(summary, ranker, pairs, *["--pad"] * pad))
 
 
 def show(summary: dict[str, Any]) -> None:
@@ -198,7 +211,7 @@ def _compared(effects: Any, other: Any, folder: Path, keep: str, seed: int) -> d
     }  # fmt: skip
 
 
-def _next(summary: dict[str, Any], ranker: str, pairs: Path) -> list[str]:
+def _next(summary: dict[str, Any], ranker: str, pairs: Path, *more: str) -> list[str]:
     """What makes sense after this: the leading heads by token category."""
     if summary["by"] or summary["method"] == "ablation":
         return []
@@ -208,5 +221,7 @@ def _next(summary: dict[str, Any], ranker: str, pairs: Path) -> list[str]:
         return []
     names = ",".join(f"{site['layer']}.{site['head']}" for site in leading)
     return [
-        command("patch", "--ranker", ranker, "--pairs", pairs, "--sites", names, "--by", "category", "-o", "RUN")
+        command(
+            "patch", "--ranker", ranker, "--pairs", pairs, *more, "--sites", names, "--by", "category", "-o", "RUN"
+        )
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyrank.axioms.pair import MinimalPair, line_of, read_pairs
-from whyrank.axioms.scored_pair import ScoredPair, TextCounts, for_patching, inputs_of
+from whyrank.axioms.scored_pair import ScoredPair, TextCounts, for_patching, for_scoring, inputs_of
 from whyrank.errors import UserError
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.text.alignment import CannotAlign, SidesDiffer
@@ -38,6 +38,11 @@ class AlignedPairs:
     def counts(self) -> TextCounts:
         return TextCounts.of(self.pairs)
 
+    def together(self, others: AlignedPairs) -> AlignedPairs:
+        """These and others."""
+        dropped = Counter(self.dropped) + Counter(others.dropped)
+        return AlignedPairs((*self.pairs, *others.pairs), dict(dropped))
+
 
 def aligned_pairs(
     ranker: NeuralRanker,
@@ -65,6 +70,17 @@ def aligned_pairs(
         raise UserError(
             f"no pair can be patched in {ranker.name}: {told or 'there is none'}", where=path, todo=_todo(pad)
         )
+    return AlignedPairs(tuple(kept), dict(dropped))
+
+
+def fitting_pairs(ranker: NeuralRanker, pairs: Sequence[MinimalPair]) -> AlignedPairs:
+    """Pairs that need not align, cut to what this ranker reads; those that do not fit are left out and counted."""
+    kept, dropped = [], Counter[str]()
+    for pair in pairs:
+        try:
+            kept.append(for_scoring(pair, ranker))
+        except CannotAlign as reason:
+            dropped[str(reason)] += 1
     return AlignedPairs(tuple(kept), dict(dropped))
 
 

@@ -10,6 +10,7 @@ from whyrank.encoders.site import short_name
 from whyrank.reports.circuit_figures import circuit_figures
 from whyrank.reports.html import Cell, Figures, Report
 from whyrank.reports.numbers import with_ends
+from whyrank.reports.pair_texts import add_texts
 from whyrank.store.atomic import write_json, write_text
 
 #: What the paper found in ms-marco-MiniLM-L-12-v2 ('Pathway to Relevance').
@@ -32,8 +33,10 @@ WAYS = (
 )
 
 
-def write_circuit(found: dict[str, Any], out: Path, manifest: dict[str, Any]) -> list[Path]:
-    """circuit.json, a figure a file, report.html."""
+def write_circuit(
+    found: dict[str, Any], out: Path, manifest: dict[str, Any], sentences: list[str] | None = None
+) -> list[Path]:
+    """circuit.json, a figure a file, report.html; `sentences` say what was done to the pairs' texts."""
     data = out / "circuit.json"
     write_json(data, found)
     figures = circuit_figures(found)
@@ -43,6 +46,7 @@ def write_circuit(found: dict[str, Any], out: Path, manifest: dict[str, Any]) ->
         f"(decided by {found['decide']}); IDF from {found['idf']['source']}.",
     )
     add_circuit(report, found, figures)
+    add_texts(report, manifest.get("texts", {}), sentences or [])
     paths = [data]
     for name, (svg, _, _) in figures.items():
         path = out / f"{name}.svg"

@@ -7,6 +7,7 @@ from typing import Any
 
 from whyrank.reports.audit import p_text
 from whyrank.reports.html import Cell, Figures, Report
+from whyrank.reports.pair_texts import add_texts
 from whyrank.reports.patch_figures import (
     about,
     interval_of,
@@ -23,15 +24,23 @@ LISTED = 60
 
 
 def write_patch(
-    summary: dict[str, Any], folder: Path, manifest: dict[str, Any], *, hide: bool = False
+    summary: dict[str, Any],
+    folder: Path,
+    manifest: dict[str, Any],
+    *,
+    hide: bool = False,
+    sentences: list[str] | None = None,
 ) -> list[Path]:
-    """summary.json, the figures and report.html; with `hide`, maps show only what is significant."""
+    """summary.json, the figures and report.html; with `hide`, maps show only what is significant; `sentences` say
+    what was done to the texts, which the manifest shows."""
     paths, figures = [folder / "summary.json"], make_figures(summary, hide=hide)
     write_json(paths[0], summary)
     for name, (svg, _, _) in figures.items():
         paths.append(folder / f"{name}.svg")
         write_text(paths[-1], svg)
-    return [*paths, _report(summary, figures).write(folder / "report.html", manifest)]
+    report = _report(summary, figures)
+    add_texts(report, manifest.get("texts", {}), sentences or [])
+    return [*paths, report.write(folder / "report.html", manifest)]
 
 
 def _report(summary: dict[str, Any], figures: Figures) -> Report:

@@ -68,12 +68,4 @@ def _filled(text: str, filler: str, pieces: Callable[[str], int], *, before: int
 
 def _again(pair: MinimalPair, slotted: Slotted, variant: str) -> MinimalPair:
     """The pair with other texts; its id says what was done to it."""
-    return replace(
-        pair,
-        id=f"{variant}:{pair.id}",
-        variant=variant,
-        baseline=slotted.text("baseline"),
-        perturbed=slotted.text("perturbed"),
-        slot={side: slotted.spans(side) for side in ("baseline", "perturbed")},
-        contents={"baseline": list(slotted.baseline), "perturbed": list(slotted.perturbed)},
-    )
+    return replace(pair.with_texts(slotted, slotted), id=f"{variant}:{pair.id}", variant=variant)
