@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Differences below this share of the spread of a ranker's own scores are neutral.
 NEUTRAL_SHARE = 0.01
+#: Scores that differ by less, as a part of the largest, are the same: it is the noise of float32.
+SAME_SCORE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,16 @@ class Scored:
     inputs: int
     dropped: dict[str, int] = field(default_factory=dict)
     pairs: dict[str, ScoredPair] = field(default_factory=dict)
+
+    def sentences(self) -> list[str]:
+        """What cannot be said because both sides of pairs score the same."""
+        noise = SAME_SCORE * max([1.0, *(abs(row.baseline) for row in self.rows)])
+        equal = sum(abs(row.difference) <= noise for row in self.rows)
+        if not equal:
+            return []
+        if equal == len(self.rows):
+            return ["both sides score the same in every pair: this says nothing about what the ranker prefers"]
+        return [f"both sides score the same in {equal} of {len(self.rows)} pairs, which count as neutral"]
 
     def texts(self) -> TextCounts:
         """How many pairs were scored as given."""

@@ -12,7 +12,16 @@ from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.slots import SIDES
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.ranker import CutsDocuments, Pair, Ranker
-from whyrank.text.alignment import CannotAlign, SidesDiffer, Slotted, Tokenize, align, check_aligned, fit
+from whyrank.text.alignment import (
+    CannotAlign,
+    Misaligned,
+    SidesDiffer,
+    Slotted,
+    Tokenize,
+    align,
+    check_aligned,
+    fit,
+)
 from whyrank.text.categories import categorise
 
 
@@ -70,10 +79,8 @@ def _aligned_as_given(slotted: Slotted, tokenize: Tokenize, by_words: bool) -> S
     longest = len(tokenize(slotted.text("baseline")))
     try:
         check_aligned(slotted, tokenize, longest)
-    except SidesDiffer:
-        raise
-    except CannotAlign:
-        if not by_words:
+    except Misaligned as reason:
+        if not by_words or isinstance(reason, SidesDiffer):
             raise
         slotted = slotted.merged()
         check_aligned(slotted, tokenize, longest)

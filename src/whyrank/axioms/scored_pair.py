@@ -15,7 +15,7 @@ from whyrank.axioms.realise import realise_for_patching, slotted_for
 from whyrank.axioms.slots import SIDES
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.ranker import Pair, Ranker
-from whyrank.text.alignment import CannotAlign, Slotted
+from whyrank.text.alignment import CannotAlign, Misaligned, Slotted
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,16 @@ def for_patching(
     """The pair with the texts whose passes are patched: as given if they align; with `pad`, fillers are put into a
     user's own pair that does not. CannotAlign otherwise."""
     try:
-        return _scored(pair, pair, realise_for_patching(pair, ranker, side).slotted)
-    except CannotAlign:
+        found = _scored(pair, pair, realise_for_patching(pair, ranker, side).slotted)
+    except Misaligned:
         if not pad or pair.fillable() is pair:
             raise
         filled = pair.fillable()
-        return _scored(pair, filled, realise_for_patching(filled, ranker, side).slotted)
+        found = _scored(pair, filled, realise_for_patching(filled, ranker, side).slotted)
+    read = [ranker.opened_tokens(pair.query, getattr(found.scored, one), side=side).ids for one in SIDES]
+    if read[0] == read[1]:
+        raise CannotAlign("it reads the same tokens on both sides")
+    return found
 
 
 def _scored(given: MinimalPair, used: MinimalPair, shown: Slotted) -> ScoredPair:

@@ -71,7 +71,7 @@ def patch(
     from whyrank.interventions.aligned import aligned_pairs
     from whyrank.interventions.api import Request, neural
     from whyrank.interventions.api import patch as run
-    from whyrank.interventions.summary import KEEPS
+    from whyrank.interventions.summary import KEEPS, gap_sentences
     from whyrank.reports.pair_texts import texts_json, turned_sentence, write_pair_table
     from whyrank.reports.patch import write_patch
     from whyrank.store.packages import sha256
@@ -130,8 +130,8 @@ def patch(
     paths += write_patch(summary, out, manifest, hide=hide, sentences=texts)
     folder.save(manifest)
     show(summary)
-    for told in turned_sentence(shown):
-        say(f"{told} (pairs.parquet)")
+    for told in [*gap_sentences(summary), *(f"{told} (pairs.parquet)" for told in turned_sentence(shown))]:
+        say(told)
     for reason, count in effects.dropped.items():
         say(f"left out: {count} pairs ({reason})")
     say(f"wrote {', '.join(path.name for path in paths)} to {out}")

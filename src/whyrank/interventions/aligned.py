@@ -12,7 +12,7 @@ from whyrank.axioms.pair import MinimalPair, line_of, read_pairs
 from whyrank.axioms.scored_pair import ScoredPair, TextCounts, for_patching, for_scoring, inputs_of
 from whyrank.errors import UserError
 from whyrank.rankers.neural import NeuralRanker
-from whyrank.text.alignment import CannotAlign, SidesDiffer
+from whyrank.text.alignment import CannotAlign, Misaligned, SidesDiffer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,8 +67,9 @@ def aligned_pairs(
             dropped[str(reason)] += 1
     if not kept:
         told = ", ".join(f"{reason} ({count})" for reason, count in dropped.items())
+        todo = "make pairs for this ranker (whyrank pairs --ranker)" + ("" if pad else ", or try --pad")
         raise UserError(
-            f"no pair can be patched in {ranker.name}: {told or 'there is none'}", where=path, todo=_todo(pad)
+            f"no pair can be patched in {ranker.name}: {told or 'there is none'}", where=path, todo=todo
         )
     return AlignedPairs(tuple(kept), dict(dropped))
 
@@ -91,14 +92,14 @@ def _refusal(
     return UserError(
         f"pair {pair.id!r} cannot be patched in {ranker.name}: {reason}{sizes}",
         where=path and f"{path}:{line_of(path, pair.id)}",
-        todo=_todo(pad or pair.fillable() is pair),
+        todo=_todo(isinstance(reason, Misaligned) and not pad and pair.fillable() is not pair),
     )
 
 
-def _todo(padded: bool) -> str:
-    if padded:
-        return "make pairs for this ranker (whyrank pairs --ranker), or leave such out with --skip"
-    return "write as many tokens on both sides, have fillers put in with --pad, or leave such out with --skip"
+def _todo(can_be_padded: bool) -> str:
+    if can_be_padded:
+        return "write as many tokens on both sides, have fillers put in with --pad, or leave such out with --skip"
+    return "make pairs for this ranker (whyrank pairs --ranker), or leave such out with --skip"
 
 
 def pair_table(

@@ -25,6 +25,8 @@ KEEPS = ("all", "adherent")
 RANK_BANDS = ((1, 10), (11, 90), (91, 100))
 #: Of the sites with the largest effects, so many are compared between two methods.
 LEADING = 10
+#: Scores that differ by less, as a part of the largest, are the same: it is the noise of float32.
+SAME_SCORE = 1e-6
 EXACT, APPROXIMATE = "activation", "attribution"
 
 
@@ -197,9 +199,21 @@ def _same(frame: pd.DataFrame, joined: pd.DataFrame) -> pd.DataFrame:
 def _gap(rows: pd.DataFrame) -> dict[str, float]:
     pairs = rows.drop_duplicates("pair")
     gaps = pairs["perturbed"] - pairs["base"]
+    noise = SAME_SCORE * max(1.0, float(pairs["base"].abs().max()))
     return {
         "mean": float(gaps.mean()),
         "median": float(gaps.median()),
         "base": float(pairs["base"].mean()),
         "perturbed": float(pairs["perturbed"].mean()),
+        "equal": int((gaps.abs() <= noise).sum()),
     }
+
+
+def gap_sentences(summary: dict[str, Any]) -> list[str]:
+    """What cannot be said because sides score the same."""
+    equal, pairs = summary["gap"]["equal"], summary["pairs"]
+    if not equal:
+        return []
+    if equal == pairs:
+        return ["both sides score the same in every pair: there is no gap that a site could have a share of"]
+    return [f"both sides score the same in {equal} of {pairs} pairs: they add nothing to shares of the gap"]

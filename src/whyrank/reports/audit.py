@@ -80,6 +80,8 @@ def _report(audit: Audit, figures: Figures) -> Report:
             f"{one.ranker} ({one.source}): differences up to {one.delta:.4g} are neutral, 1% of the standard "
             f"deviation of its own scores unless set; {one.inputs} distinct inputs scored{more}."
         )
+        for told in one.sentences():
+            report.paragraph(f"{one.ranker}: {told}.")
         for told in one.texts().sentences(one.ranker):
             report.paragraph(f"{told[0].upper()}{told[1:]}; the texts that were scored are in rows.parquet.")
     report.heading("Numbers")

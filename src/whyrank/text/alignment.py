@@ -24,7 +24,11 @@ class CannotAlign(Exception):
     """Why a pair cannot be aligned, in a few words, the same for all pairs of that kind."""
 
 
-class SidesDiffer(CannotAlign):
+class Misaligned(CannotAlign):
+    """The two sides do not stand token by token against each other."""
+
+
+class SidesDiffer(Misaligned):
     """The two sides have so many tokens, and not as many."""
 
     def __init__(self, baseline: int, perturbed: int) -> None:
@@ -110,10 +114,10 @@ def check_aligned(pair: Slotted, tokenize: Tokenize, max_length: int) -> None:
         raise CannotAlign("longer than the model reads")
     slots = ours.within_each(pair.spans("baseline"))
     if slots != theirs.within_each(pair.spans("perturbed")):
-        raise CannotAlign("the change does not stand at the same tokens")
+        raise Misaligned("the change does not stand at the same tokens")
     changed = {i for mine in slots for i in mine}
     if any(a != b for i, (a, b) in enumerate(zip(ours.ids, theirs.ids, strict=True)) if i not in changed):
-        raise CannotAlign("a token outside the change differs")
+        raise Misaligned("a token outside the change differs")
 
 
 def _pad(slotted: Slotted, filler: str, tokenize: Tokenize) -> Slotted:
