@@ -1,4 +1,4 @@
-"""Damaged pairs files: refused in one line that names the file and the line, or read and worked with to the end."""
+"""Damaged pairs files: refused in one line that names the file and the line, or read and used to the end."""
 
 import json
 import warnings
