@@ -67,7 +67,7 @@ def make_pairs(ranker: NeuralRanker, count: int, seed: int = 0) -> list[MinimalP
         at = len(text) + 1
         slot = {"baseline": [(at, at + 1)], "perturbed": [(at, at + len(term))]}
         texts = (f"{text} a", f"{text} {term}")
-        pairs.append(MinimalPair(f"p{len(pairs)}", query, *texts, term=term, qid=query, slot=slot))
+        pairs.append(MinimalPair(f"p{len(pairs)}", query, *texts, term=term, qid=query, slot=slot).fillable())
     return pairs
 
 

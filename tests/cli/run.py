@@ -20,3 +20,10 @@ def one_line(done):
     assert len(complaints) == 1
     assert "Traceback" not in done.stderr
     return complaints[0]
+
+
+def whyrank_here(*arguments):
+    """Runs a command in this process, which is faster; raises the UserError that `whyrank` would print."""
+    from whyrank.cli.app import app
+
+    return app([str(one) for one in arguments], prog_name="whyrank", standalone_mode=False)

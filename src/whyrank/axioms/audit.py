@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyrank.axioms.pair import MinimalPair
+from whyrank.axioms.same_score import no_preference, noise, same_scores
 from whyrank.axioms.scored_pair import ScoredPair, TextCounts, for_scoring, inputs_of
 from whyrank.axioms.summary import AxiomSummary, summarise
 from whyrank.errors import UserError
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 #: Differences below this share of the spread of a ranker's own scores are neutral.
 NEUTRAL_SHARE = 0.01
-#: Scores that differ by less, as a part of the largest, are the same: it is the noise of float32.
-SAME_SCORE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -78,13 +77,7 @@ class Scored:
 
     def sentences(self) -> list[str]:
         """What cannot be said because both sides of pairs score the same."""
-        noise = SAME_SCORE * max([1.0, *(abs(row.baseline) for row in self.rows)])
-        equal = sum(abs(row.difference) <= noise for row in self.rows)
-        if not equal:
-            return []
-        if equal == len(self.rows):
-            return ["both sides score the same in every pair: this says nothing about what the ranker prefers"]
-        return [f"both sides score the same in {equal} of {len(self.rows)} pairs, which count as neutral"]
+        return no_preference(same_scores([(row.baseline, row.perturbed) for row in self.rows]), len(self.rows))
 
     def texts(self) -> TextCounts:
         """How many pairs were scored as given."""
@@ -203,9 +196,14 @@ def score_pairs(
     if progress:
         progress(2 * len(pairs) - len(distinct))  # sides that needed no scoring of their own
     scores = dict(zip(distinct, values.tolist(), strict=True))
-    band = NEUTRAL_SHARE * statistics.pstdev(values.tolist()) if delta is None else delta
+    band = _neutral(values.tolist()) if delta is None else delta
     rows = [_row(ranker.name, one, scores, band, idf) for one in read.values()]
     return Scored(ranker.name, str(ranker.source), band, rows, len(distinct), dict(dropped), read)
+
+
+def _neutral(scores: list[float]) -> float:
+    """Differences up to this are neutral: a share of the spread of all scores, and never less than their noise."""
+    return max(NEUTRAL_SHARE * statistics.pstdev(scores), noise(scores))
 
 
 def _position(pair: MinimalPair) -> float | None:

@@ -87,7 +87,7 @@ def audit(
     folder.save(manifest)
     show(result)
     for scored in result.scored:
-        for told in scored.sentences() if pairs else []:
+        for told in scored.sentences():
             say(f"{scored.ranker}: {told}")
         for told in scored.texts().sentences(scored.ranker) if pairs else []:
             say(f"{scored.ranker}: {told}; the texts that were scored are in rows.parquet")

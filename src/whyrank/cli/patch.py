@@ -67,11 +67,13 @@ def patch(
 ) -> None:
     """Exact activation and path patching, attribution, ablation: what each part of a ranker does to its score."""
     say(f"patching {ranker} on {pairs}: {method}, {sites}{f' by {by}' if by else ''}")
+    from whyrank.axioms.same_score import no_gap
     from whyrank.errors import UserError
     from whyrank.interventions.aligned import aligned_pairs
     from whyrank.interventions.api import Request, neural
     from whyrank.interventions.api import patch as run
     from whyrank.interventions.summary import KEEPS, gap_sentences
+    from whyrank.interventions.summary import KEEPS
     from whyrank.reports.pair_texts import texts_json, turned_sentence, write_pair_table
     from whyrank.reports.patch import write_patch
     from whyrank.store.packages import sha256
@@ -130,8 +132,10 @@ def patch(
     paths += write_patch(summary, out, manifest, hide=hide, sentences=texts)
     folder.save(manifest)
     show(summary)
-    for told in [*gap_sentences(summary), *(f"{told} (pairs.parquet)" for told in turned_sentence(shown))]:
+    for told in no_gap(summary["gap"]["same"], summary["pairs"]):
         say(told)
+    for told in turned_sentence(shown):
+        say(f"{told} (pairs.parquet)")
     for reason, count in effects.dropped.items():
         say(f"left out: {count} pairs ({reason})")
     say(f"wrote {', '.join(path.name for path in paths)} to {out}")
@@ -215,8 +219,12 @@ def _next(summary: dict[str, Any], ranker: str, pairs: Path, *more: str) -> list
     """What makes sense after this: the leading heads by token category."""
     if summary["by"] or summary["method"] == "ablation":
         return []
-    heads = [site for site in summary["sites"] if site["head"] is not None and site["site"].endswith(".z")]
-    leading = sorted(heads, key=lambda site: -abs(site["share"] or 0.0))[:4]
+    heads = [
+        site
+        for site in summary["sites"]
+        if site["head"] is not None and site["site"].endswith(".z") and site["share"] is not None
+    ]
+    leading = sorted(heads, key=lambda site: -abs(site["share"]))[:4]
     if not leading:
         return []
     names = ",".join(f"{site['layer']}.{site['head']}" for site in leading)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from whyrank.axioms.same_score import noise, same_scores
 from whyrank.errors import UserError
 from whyrank.interventions.statistics import (
     change_of,
@@ -25,8 +26,6 @@ KEEPS = ("all", "adherent")
 RANK_BANDS = ((1, 10), (11, 90), (91, 100))
 #: Of the sites with the largest effects, so many are compared between two methods.
 LEADING = 10
-#: Scores that differ by less, as a part of the largest, are the same: it is the noise of float32.
-SAME_SCORE = 1e-6
 EXACT, APPROXIMATE = "activation", "attribution"
 
 
@@ -42,11 +41,12 @@ def summarise(
     """The summary of all rows; where there are exact rows and attributions, of the exact ones, and how both agree.
 
     A sweep by position is summed up by the category of the position's token: the mean over a pair's positions of a
-    category, then over pairs. `family` is the number of sites that were screened.
+    category, then over pairs. A gap that is only noise is 0, of which nothing is a share. `family` is the number
+    of sites that were screened.
     """
     if keep not in KEEPS:
         raise UserError(f"cannot keep '{keep}'", todo=f"choose {' or '.join(KEEPS)}")
-    frame = by_category(frame) if by == "position" else frame
+    frame = _without_noise(by_category(frame) if by == "position" else frame)
     both = {EXACT, APPROXIMATE} <= set(frame["method"])
     screened = both and family is not None
     rows = main_rows(frame, screened)
@@ -82,6 +82,13 @@ def summarise(
         "screen": {"of": family, "kept": len(sites)} if screened else None,
     }
     return told
+
+
+def _without_noise(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the same score for both sides of a pair where they differ by noise only."""
+    least = noise([frame["base"].abs().max(), frame["perturbed"].abs().max()])
+    same = (frame["perturbed"] - frame["base"]).abs() <= least
+    return frame.assign(perturbed=frame["perturbed"].where(~same, frame["base"])) if same.any() else frame
 
 
 def main_rows(frame: pd.DataFrame, screened: bool | None = None) -> pd.DataFrame:
@@ -199,21 +206,10 @@ def _same(frame: pd.DataFrame, joined: pd.DataFrame) -> pd.DataFrame:
 def _gap(rows: pd.DataFrame) -> dict[str, float]:
     pairs = rows.drop_duplicates("pair")
     gaps = pairs["perturbed"] - pairs["base"]
-    noise = SAME_SCORE * max(1.0, float(pairs["base"].abs().max()))
     return {
         "mean": float(gaps.mean()),
         "median": float(gaps.median()),
         "base": float(pairs["base"].mean()),
         "perturbed": float(pairs["perturbed"].mean()),
-        "equal": int((gaps.abs() <= noise).sum()),
+        "same": same_scores(list(zip(pairs["base"], pairs["perturbed"], strict=True))),
     }
-
-
-def gap_sentences(summary: dict[str, Any]) -> list[str]:
-    """What cannot be said because sides score the same."""
-    equal, pairs = summary["gap"]["equal"], summary["pairs"]
-    if not equal:
-        return []
-    if equal == pairs:
-        return ["both sides score the same in every pair: there is no gap that a site could have a share of"]
-    return [f"both sides score the same in {equal} of {pairs} pairs: they add nothing to shares of the gap"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from whyrank.interventions.summary import gap_sentences
+from whyrank.axioms.same_score import no_gap
 from whyrank.reports.audit import p_text
 from whyrank.reports.html import Cell, Figures, Report
 from whyrank.reports.pair_texts import add_texts
@@ -88,7 +88,7 @@ def _told(report: Report, summary: dict[str, Any]) -> None:
         f"Mean score of the baseline {gap['base']:.4g}, of the perturbed text {gap['perturbed']:.4g}: a gap of "
         f"{gap['mean']:+.4g} (median {gap['median']:+.4g})."
     )
-    for sentence in gap_sentences(summary):
+    for sentence in no_gap(gap["same"], summary["pairs"]):
         report.paragraph(f"{sentence[0].upper()}{sentence[1:]}.")
     share = f"{keep['adherent']} of {keep['pairs']} pairs adhere (the perturbed text scores higher)"
     used = "only these are used" if keep["rule"] == "adherent" else "all are used"
