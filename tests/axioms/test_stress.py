@@ -3,6 +3,7 @@ cannot be said, on the screen and in the report."""
 
 import copy
 import json
+import time
 import warnings
 
 import pytest
@@ -13,6 +14,8 @@ from tests.cli.run import whyrank_here
 from tests.tiny import tiny_model
 from whyrank.axioms.audit import score_pairs
 from whyrank.axioms.pair import read_pairs
+from whyrank.errors import UserError
+from whyrank.interventions.api import patch
 from whyrank.rankers.load import load
 
 ONE = [{"id": "1", "query": "red cat", "baseline": "the dog sat", "perturbed": "the cat sat"}]
@@ -114,3 +117,22 @@ class Trembling:
     def scores(self, pairs, progress=None):
         found = self.ranker.scores(pairs, progress)
         return found._replace(values=found.values + 3e-8 * torch.arange(len(pairs)).numpy())
+
+
+@pytest.mark.parametrize("how", ["at the end", "everywhere"])
+def test_a_pair_of_megabytes_takes_seconds(ordinary, how, tmp_path):
+    body = ["the dog sat on a mat"] * 50_000
+    baseline, perturbed = {
+        "at the end": ([*body, "the cat"], [*body, "the tree"]),
+        "everywhere": (body, ["the cat sat on a red tree"] * 50_000),
+    }[how]
+    line = {"id": "1", "query": "cat", "baseline": " ".join(baseline), "perturbed": " ".join(perturbed)}
+    (tmp_path / "p.jsonl").write_text(json.dumps(line) + "\n")
+    ranker, start = load(str(ordinary)), time.process_time()
+    pairs = read_pairs(tmp_path / "p.jsonl")
+    try:
+        assert len(score_pairs(ranker, pairs).rows) == 1
+        assert len(patch(ranker, pairs, sites="0.1")) == 1
+    except UserError as error:
+        assert how == "everywhere" and "the model's length" in str(error)
+    assert time.process_time() - start < 60, "of this machine's time; a diff by the square takes many minutes"
