@@ -72,7 +72,6 @@ def patch(
     from whyrank.interventions.aligned import aligned_pairs
     from whyrank.interventions.api import Request, neural
     from whyrank.interventions.api import patch as run
-    from whyrank.interventions.summary import KEEPS, gap_sentences
     from whyrank.interventions.summary import KEEPS
     from whyrank.reports.pair_texts import texts_json, turned_sentence, write_pair_table
     from whyrank.reports.patch import write_patch
