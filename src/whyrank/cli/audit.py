@@ -9,6 +9,7 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.console import console, progress_bar, say, suggest
+from whyrank.cli.opened import open_for_queries
 from whyrank.cli.pairs import choose, pair_options
 from whyrank.collections.records import fingerprint_of
 
@@ -43,7 +44,6 @@ def audit(
     from whyrank.axioms.axiom import parse_axioms
     from whyrank.axioms.pair import read_pairs
     from whyrank.axioms.pool import Pool
-    from whyrank.collections.catalogue import open_collection
     from whyrank.rankers.load import load
     from whyrank.reports.audit import write_audit
     from whyrank.store.packages import sha256
@@ -54,13 +54,14 @@ def audit(
     own = read_pairs(pairs) if pairs else None
     if own and axioms != "all":
         say("--axioms is for pairs made here; the pairs of the file are audited as they are")
-    opened = open_collection(collection)
+    opened = open_for_queries(collection)
     rankers = [load(name, collection=opened) for name in dict.fromkeys(ranker)]
     for one in rankers:
         say(f"{one.name}: {one.source}")
     inputs: dict[str, Any] = {
         "rankers": [[one.name, one.fingerprint()] for one in rankers],
         "collection": opened.fingerprint(),
+        "split": opened.split,
         "pairs": _fingerprint(own),
         "axioms": [] if own else [str(axiom) for axiom in chosen],
         "choices": vars(choices),

@@ -125,7 +125,7 @@ def _experiment(
     queries = dict(list(opened.queries.items())[:n])
     inputs = {
         "ranker": model.fingerprint(), "collection": opened.fingerprint(),
-        "queries": list(queries), "head": head,
+        "split": opened.split, "queries": list(queries), "head": head,
         "scales": list(chosen), "rule": rule, "idf": fingerprint_of_idf(idf), "seed": seed, "what": "experiment",
     }  # fmt: skip
     folder = RunFolder.claim(out, "edit", inputs)

@@ -11,6 +11,7 @@ import typer
 
 from whyrank.cli.console import progress_bar, say
 from whyrank.cli.edit_tables import show_cost, show_holders, show_moves, show_turns
+from whyrank.cli.opened import open_for_queries
 from whyrank.errors import UserError
 
 if TYPE_CHECKING:
@@ -42,12 +43,11 @@ def open_dial(
 
     `fall_back`: by the IDF of the built-in collection where the words of this one do not tell the sign.
     """
-    from whyrank.collections.catalogue import open_collection
     from whyrank.edits.dial import Dial
     from whyrank.edits.saving import EDITS_FILE
     from whyrank.interventions.api import neural
 
-    opened = open_collection(collection) if collection else None
+    opened = open_for_queries(collection) if collection else None
     model = neural(ranker)
     say(f"{model.name}: {model.source}")
     if (model.checkpoint.folder / EDITS_FILE).exists():
@@ -110,7 +110,7 @@ def claimed(
     if collection.qrels:
         say(f"measured by {collection.judgements}")
     inputs = {
-        "judgements": collection.judgements,
+        "judgements": collection.judgements, "split": collection.split,
         "ranker": dial.ranker.fingerprint(), "collection": collection.fingerprint(),
         "first_stage": fingerprint_of(stage), "k": k, "seed": seed, **settings,
     }  # fmt: skip

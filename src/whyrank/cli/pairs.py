@@ -9,6 +9,7 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.console import progress_bar, say, suggest
+from whyrank.cli.opened import open_for_queries
 from whyrank.errors import UserError
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ def pairs(
     from whyrank.axioms.api import make_pairs
     from whyrank.axioms.axiom import parse_axioms
     from whyrank.axioms.pair import write_pairs
-    from whyrank.collections.catalogue import open_collection
     from whyrank.rankers.load import load
     from whyrank.store.atomic import check_writable, write_json
 
@@ -48,13 +48,13 @@ def pairs(
         )
     chosen = parse_axioms(axiom)
     choices, origin = choose(n, seed, term, filler, top, ranks, having), pair_options(run, synonyms, wordnet)
-    opened = open_collection(collection)
+    opened = open_for_queries(collection)
     rankers = [load(name, collection=opened) for name in ranker or ()]
     with progress_bar("documents", n * len(chosen), "documents") as advance:
         made = make_pairs(chosen, opened, rankers, choices, origin, progress=advance)
     write_pairs(out, made.pairs)
     drops = out.with_name(f"{out.name.removesuffix('.jsonl')}.dropped.json")
-    write_json(drops, {"pairs": len(made.pairs), "dropped": made.drop_counts()})
+    write_json(drops, {"pairs": len(made.pairs), "split": opened.split, "dropped": made.drop_counts()})
     say(f"wrote {len(made.pairs)} pairs to {out}, and what was dropped and why to {drops}")
     name = (ranker or ["bi-minilm-l6"])[0]
     suggest(f"whyrank audit --ranker {name} --collection {collection} --pairs {out} -o runs/audit")

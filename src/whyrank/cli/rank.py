@@ -10,6 +10,7 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.console import command, progress_bar, say, suggest
+from whyrank.cli.opened import open_for_queries
 from whyrank.errors import UserError
 
 if TYPE_CHECKING:
@@ -35,15 +36,13 @@ def rank(
     say(f"ranking {collection} with {ranker}")
     if passages not in (None, "max"):
         raise UserError(f"--passages {passages} is not known", todo="give --passages max, or leave it out")
-    from whyrank.collections.catalogue import open_collection
     from whyrank.collections.records import fingerprint_of
     from whyrank.collections.trec import write_run
     from whyrank.rankers.load import load
     from whyrank.rankers.rerank import rerank
     from whyrank.store.run_folder import RunFolder
 
-    opened = open_collection(collection)
-    say_queries(opened, collection)
+    opened = open_for_queries(collection)
     stage, origin = first_stage_of(opened, run, k)
     stage = dict(list(stage.items())[:queries])
     model = load(ranker, collection=opened)
@@ -83,14 +82,6 @@ def rank(
         say(f"{missing} of the collection's {len(opened.queries)} queries have no document in the first stage")
     if opened.qrels:
         suggest(command("eval", out, "--qrels", collection))
-
-
-def say_queries(collection: Collection, name: str) -> None:
-    """Which of a folder's queries are ranked, where it has splits."""
-    others = [split for split in collection.splits if split != collection.split]
-    if others:
-        more = " or ".join(f"{name}#{split}" for split in others)
-        say(f"queries: {len(collection.queries)}, of the split {collection.split} or not judged; others: {more}")
 
 
 def first_stage_of(collection: Collection, run: Path | None, k: int) -> tuple[Run, str]:

@@ -10,6 +10,7 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.console import command, console, progress_bar, say, suggest
+from whyrank.cli.opened import open_for_queries
 from whyrank.cli.rank import first_stage_of
 from whyrank.collections.records import fingerprint_of
 from whyrank.errors import UserError, located
@@ -54,7 +55,6 @@ def semantic_bm(
     from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
     from whyrank.circuits.semantic_bm.protocol import require_queries
     from whyrank.circuits.semantic_bm.samples import candidates, check_queries, read_samples
-    from whyrank.collections.catalogue import open_collection
     from whyrank.collections.idf import token_idf
     from whyrank.rankers.load import load
     from whyrank.reports.semantic_bm import write_semantic_bm
@@ -65,7 +65,7 @@ def semantic_bm(
     opened = cross_encoder(load(ranker, **settings))
     say(f"{opened.name}: {opened.source}; {opened.encoder}")
     chosen, taken = _heads(opened, circuit, heads)
-    texts = open_collection(collection)
+    texts = open_for_queries(collection)
     stage, origin = first_stage_of(texts, run, depth)
     stage = dict(list(stage.items())[:queries])
     require_queries(sum(bool(rows) for rows in stage.values()), where=texts.name)
@@ -75,7 +75,7 @@ def semantic_bm(
     u0 = IdfDimension.of(opened, rarity)
     inputs: dict[str, Any] = {
         "ranker": [opened.name, opened.fingerprint()], "collection": texts.fingerprint(),
-        "judgements": texts.judgements,
+        "judgements": texts.judgements, "split": texts.split,
         "first_stage": fingerprint_of(stage), "depth": depth, "heads": list(map(str, chosen)),
         "taken": list(map(str, taken)), "sep": sep, "least": least, "seed": seed,
         "idf": hashlib.sha256(rarity.of("bm25").tobytes()).hexdigest(),

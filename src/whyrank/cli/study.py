@@ -11,6 +11,7 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.console import command, progress_bar, say, suggest
+from whyrank.cli.opened import open_for_queries
 from whyrank.cli.study_disentangled import disentangled
 from whyrank.errors import UserError
 
@@ -67,7 +68,6 @@ def run_semantic_circuit(
 ) -> None:
     """All stages in order, then the report; stages that were done before are not done again."""
     from whyrank.circuits.reading import cross_encoder
-    from whyrank.collections.catalogue import open_collection
     from whyrank.rankers.load import load
     from whyrank.reports.semantic_circuit_study import write_study
     from whyrank.store.packages import sha256
@@ -79,11 +79,11 @@ def run_semantic_circuit(
     plan = stages(ranker, collection, out, sizes, terms=words, extras=extras, seed=seed)
     if terms is not None and not terms.is_file():
         raise UserError("no such file", where=terms, todo="one word a line")
-    documents = open_collection(collection)
+    documents = open_for_queries(collection)
     opened = cross_encoder(load(ranker, collection=documents))
     inputs: dict[str, Any] = {
         "ranker": [opened.name, opened.fingerprint()], "collection": documents.fingerprint(), "sizes": vars(sizes),
-        "terms": sha256(terms) if terms else None, "seed": seed,
+        "split": documents.split, "terms": sha256(terms) if terms else None, "seed": seed,
     }  # fmt: skip
     folder = RunFolder.claim(out, "study semantic-circuit", inputs)
     folder.begin()
@@ -130,7 +130,6 @@ def run_term_frequency(
 ) -> None:
     """A page a ranker, each in its own run folder, and the atlas; rankers that are done are not studied again."""
     from whyrank.axioms.make import Choices
-    from whyrank.collections.catalogue import open_collection
     from whyrank.interventions.api import neural
     from whyrank.rankers.rerank import safe_name
     from whyrank.reports.atlas import write_atlas
@@ -140,13 +139,14 @@ def run_term_frequency(
     from whyrank.studies.term_frequency.atlas import atlas
 
     Choices(term=term)  # refuses an unknown one before anything is read
-    documents = open_collection(collection)
+    documents = open_for_queries(collection)
     opened = {name: neural(name, sizes.max_length) for name in rankers}
     folders = {name: out / safe_name(name) for name in opened}
     if len(set(folders.values())) < len(rankers):
         raise UserError("two rankers of one name", todo="give each ranker once")
     inputs: dict[str, Any] = {
-        "collection": documents.fingerprint(), "sizes": vars(sizes), "term": term, "seed": seed,
+        "collection": documents.fingerprint(), "split": documents.split, "sizes": vars(sizes), "term": term,
+        "seed": seed,
     }  # fmt: skip
     folder = RunFolder.claim(out, "study term-frequency", inputs)
     folder.begin()
