@@ -119,6 +119,7 @@ def test_a_huge_model_beside_small_weights_is_refused_before_memory_is_taken(tmp
         load(change(save(tmp_path), "config.json", intermediate_size=2**24, num_hidden_layers=256))
 
 
+@pytest.mark.security
 def test_code_of_a_checkpoint_is_not_run(tmp_path):
     folder = save(tmp_path)
     (folder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Evil: pass\n")
@@ -128,6 +129,7 @@ def test_code_of_a_checkpoint_is_not_run(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.security
 def test_a_tokenizer_with_code_of_its_own_is_refused(tmp_path):
     folder = save(tmp_path)
     (folder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Evil: pass\n")
@@ -136,6 +138,7 @@ def test_a_tokenizer_with_code_of_its_own_is_refused(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.security
 @pytest.mark.parametrize(
     ("module", "says"),
     [
@@ -151,6 +154,7 @@ def test_modules_of_a_class_of_their_own_or_out_of_the_folder_are_refused(tmp_pa
         load(str(tmp_path))
 
 
+@pytest.mark.security
 @pytest.mark.parametrize("name", ["../outside.safetensors", "/etc/outside.safetensors"])
 def test_an_index_that_names_weights_out_of_the_folder_is_refused(tmp_path, name):
     folder = save(tmp_path / "in")
