@@ -1,5 +1,6 @@
 """Audit: outcomes and statistics against scipy and by hand; BM25 must hold what theory says it holds."""
 
+import json
 import math
 import statistics
 
@@ -15,7 +16,7 @@ from whyrank.axioms.summary import summarise
 from whyrank.collections.collection import Collection
 from whyrank.collections.demo import open_demo
 from whyrank.errors import UserError
-from whyrank.evaluation.bootstrap import clustered_intervals, clustered_means
+from whyrank.evaluation.bootstrap import clustered_intervals, resampled_ratio
 from whyrank.evaluation.curves import fit_curves
 from whyrank.rankers.load import load
 from whyrank.rankers.ranker import Ranker, Scores, Source
@@ -78,13 +79,37 @@ def test_summaries_by_hand_and_by_scipy():
     differences = [2.0, -0.5, 2.0, 1.0, 2.0, -0.5]
     assert summary.mean == pytest.approx(np.mean(differences))
     assert summary.median == pytest.approx(np.median(differences))
-    by_query = [np.mean([2.0, 1.0]), np.mean([-0.5, 2.0]), np.mean([2.0, -0.5])]
+    assert math.isnan(summary.p) and summary.mean_interval.reason == "too few queries"
+    told = json.loads(json.dumps(summary.to_json(), allow_nan=False))
+    assert told["p"] is None and told["intervals"]["holds"]["no_interval"] == "too few queries"
+    twelve = [pair(i, "a", side, qid=f"q{i // 2}") for i, side in enumerate("bcbebcccbebb")]
+    (summary,) = summarise(score_pairs(Table(TEXTS), twelve).rows)
+    by_query = [0.75, 1.5, 0.75, -0.5, 1.5, 2.0]
     assert summary.p == pytest.approx(stats.ttest_1samp(by_query, 0).pvalue)
 
 
+def test_ten_pairs_that_all_hold_are_not_sure_to_hold_always():
+    """Not 100% [100%, 100%]: by Wilson's interval of ten queries it is 72% or more."""
+    (summary,) = summarise(score_pairs(Table(TEXTS), [pair(i, "a", "b", qid=f"q{i}") for i in range(10)]).rows)
+    assert summary.shares["holds"] == 1.0
+    assert summary.intervals["holds"].low == pytest.approx(0.7225, abs=1e-3)
+    assert summary.intervals["violates"].high == pytest.approx(0.2775, abs=1e-3)
+    assert summary.mean_interval.reason == "no spread" and summary.p == pytest.approx(2 / 2**10)
+
+
+def test_five_violating_pairs_of_one_document_have_a_delta_without_an_interval():
+    """Not +.98 [.934, .979]."""
+    table = {**{f"v{i}": 0.0 for i in range(5)}, **{f"h{i}": 5.0 for i in range(40)}, "a": 1.0}
+    pairs = [pair(i, "a", f"v{i}", rank=40 + i, qid="q0") for i in range(5)]
+    pairs += [pair(20 + i, "a", f"h{i}", rank=1 + i, qid=f"q{i // 2}") for i in range(40)]
+    (summary,) = summarise(score_pairs(Table(table), pairs).rows)
+    contrast = next(contrast for contrast in summary.why if contrast.feature == "rank")
+    assert contrast.cliffs_delta > 0.95 and contrast.interval.reason == "too few queries"
+
+
 def test_p_values_are_adjusted_over_the_whole_table():
-    pairs = [pair(i, "a", side) for i, side in enumerate("bbeb")]
-    pairs += [pair(i + 10, "a", side, axiom="TDC") for i, side in enumerate("dcdd")]
+    pairs = [pair(i, "a", side, qid=f"q{i}") for i, side in enumerate("bbebeb")]
+    pairs += [pair(i + 10, "a", side, axiom="TDC", qid=f"q{i}") for i, side in enumerate("dcddce")]
     found = audit_pairs([Table(TEXTS)], pairs).summaries
     smaller, larger = sorted(found, key=lambda summary: summary.p)
     assert smaller.p_adjusted == pytest.approx(min(1, 2 * smaller.p))
@@ -93,8 +118,8 @@ def test_p_values_are_adjusted_over_the_whole_table():
 
 def test_why_pairs_violate_is_cliffs_delta():
     table = {**{f"v{i}": 0.0 for i in range(8)}, **{f"h{i}": 5.0 for i in range(9)}, "a": 1.0}
-    pairs = [pair(i, "a", f"v{i}", rank=50 + i) for i in range(8)]
-    pairs += [pair(20 + i, "a", f"h{i}", rank=1 + 7 * i) for i in range(9)]
+    pairs = [pair(i, "a", f"v{i}", rank=50 + i, qid=f"q{i}") for i in range(8)]
+    pairs += [pair(20 + i, "a", f"h{i}", rank=1 + 7 * i, qid=f"q{i}") for i in range(9)]
     (summary,) = summarise(score_pairs(Table(table), pairs).rows)
     contrast = next(contrast for contrast in summary.why if contrast.feature == "rank")
     violating, adhering = [50.0 + i for i in range(8)], [1.0 + 7 * i for i in range(9)]
@@ -141,16 +166,17 @@ def test_fits_agree_with_least_squares_and_their_aicc():
 
 
 def test_bootstrap_draws_whole_clusters_and_weighs_rows_not_clusters():
-    values = np.array([[1.0], [1.0], [1.0], [4.0]])
-    means = clustered_means(values, ["a", "a", "a", "b"], draws=4000)
-    assert set(np.round(means[:, 0], 6)) == {1.0, 1.75, 4.0}
-    assert np.mean(means[:, 0] == 1.75) == pytest.approx(0.5, abs=0.05)
+    sums, sizes = np.array([[3.0], [4.0], *[[4.0]] * 4]), np.array([[3.0], [1.0], *[[1.0]] * 4])
+    means = resampled_ratio(sums, sizes, draws=4000).drawn[:, 0]
+    some = {round((3 * n + 4 * (6 - n)) / (3 * n + 6 - n), 6) for n in range(7)}
+    assert {round(float(mean), 6) for mean in means} <= some, "rows count, not clusters"
+    assert np.mean(means == 4.0) == pytest.approx((5 / 6) ** 6, abs=0.03)
     alone = np.random.default_rng(0).normal(size=(200, 1))
     (interval,) = clustered_intervals(alone, [str(i) for i in range(200)], draws=4000)
     theirs = stats.bootstrap(
         (alone[:, 0],), np.mean, method="percentile", n_resamples=4000, rng=1
     ).confidence_interval
-    assert interval == pytest.approx((theirs.low, theirs.high), abs=0.02)
+    assert (interval.low, interval.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
 
 
 @pytest.fixture(scope="module")

@@ -78,10 +78,12 @@ def test_patching_a_ranker_whose_scores_are_all_the_same(constant, how, lines, t
 
 @pytest.mark.parametrize("how", PATCHES, ids=" ".join)
 def test_patching_one_pair(ordinary, how, tmp_path):
-    found, _ = run("patch", ordinary, ONE, tmp_path, *how)
+    found, page = run("patch", ordinary, ONE, tmp_path, *how)
     summary = found["summary.json"]
     assert (summary["pairs"], summary["queries"], summary["gap"]["same"]) == (1, 1, 0)
-    assert all(site["interval"] == {"low": None, "high": None} for site in summary["sites"])
+    few = {"low": None, "high": None, "no_interval": "too few queries"}
+    assert all(site["interval"] == few and site["p"] is None for site in summary["sites"])
+    assert "too few queries" in page
 
 
 @pytest.mark.parametrize("lines", [ONE, THREE], ids=["one pair", "three pairs"])

@@ -18,6 +18,7 @@ from whyrank.circuits.independence import idf_against_matching, matching_to_scor
 from whyrank.circuits.reading import Reading
 from whyrank.circuits.roles import assign_roles, roles_json
 from whyrank.circuits.senders import block_senders
+from whyrank.evaluation.interval import Interval
 from whyrank.interventions.api import patch
 from whyrank.rankers.load import load
 from whyrank.text.tokens import Tokens
@@ -119,7 +120,7 @@ def fake_tests(idf):
 
 
 def edge(sender, receivers, part):
-    return Edge(sender, receivers, part, 0.5, 0.4, 0.6, 1.0, "kept", {})
+    return Edge(sender, receivers, part, 0.5, Interval(0.4, 0.6), 1.0, "kept", {})
 
 
 def fake_circuit():

@@ -12,6 +12,7 @@ from whyrank.circuits.search import Search, backward_search
 from whyrank.circuits.shares import Shares
 from whyrank.circuits.threshold import BORDERLINE, KEPT, LEFT, Threshold
 from whyrank.errors import UserError
+from whyrank.evaluation.bootstrap import Resampled
 from whyrank.interventions.api import patch
 from whyrank.rankers.load import load
 
@@ -123,14 +124,33 @@ def test_shares_over_sets_are_ratios_of_sums():
     found = Shares.of({"terms": terms, "synonyms": synonyms}, draws=50)
     assert found.together == pytest.approx([1.5 / 6.5, 0.1 / 6.5])
     assert found.by_set["synonyms"] == pytest.approx([0.4, -0.4])
-    assert found.drawn.shape == (50, 2) and found.queries == 3 and found.pairs == {"terms": 3, "synonyms": 1}
+    assert found.queries == 3 and found.pairs == {"terms": 3, "synonyms": 1}
+    assert [one.reason for one in found.resampled.intervals()] == ["too few queries"] * 2
+    more = rows({"x": {f"q{i}": [0.1 * i] for i in range(8)}, "y": {f"q{i}": [0.2] for i in range(8)}})
+    again = Shares.of({"terms": more}, draws=50).resampled
+    assert again.drawn.shape == (50, 2) and again.left_out.shape == (8, 2)
 
 
-def test_one_query_is_not_enough_for_an_interval():
-    found = Shares.of({"terms": rows({"x": {"q1": [0.5]}, "y": {"q1": [0.1]}})})
-    assert np.isnan(found.intervals()).all()
-    words, _, _ = Threshold(relative=0.3).decisions(found.together, found.drawn, np.ones(2, dtype=bool))
-    assert words[0] == BORDERLINE
+def test_with_fewer_than_six_queries_the_cut_off_alone_decides():
+    """A circuit on two pairs is not sure: no interval, no support, and nothing is called borderline."""
+    two = {"x": {"q1": [0.5], "q2": [0.5]}, "y": {"q1": [0.1], "q2": [0.1]}}
+    found = Shares.of({"terms": rows(two)}).resampled
+    assert [one.reason for one in found.intervals()] == ["too few queries"] * 2
+    words, support, _ = Threshold(relative=0.3).decisions(found, np.ones(2, dtype=bool))
+    assert words == [KEPT, LEFT] and np.isnan(support).all()
+
+
+def test_of_few_queries_the_corrected_interval_decides():
+    """Six queries of which one is against the others: the draws alone would leave out 0."""
+    values = [0.2, 0.25, 0.3, 0.2, 0.6, -0.15]
+    found = Shares.of({"terms": rows({"x": {f"q{i}": [v] for i, v in enumerate(values)}})}).resampled
+    assert (found.drawn > 0).mean() > 0.975 and not found.interval().leaves_out_zero
+    assert Threshold(relative=0.3).decisions(found, np.ones(1, dtype=bool))[0] == [BORDERLINE]
+
+
+def drawn_of(shares, drawn):
+    """Shares over 20 queries, with these draws."""
+    return Resampled(shares, drawn, np.empty((0, len(shares))), np.full(len(shares), 20))
 
 
 def test_maps_of_heads_are_compared_without_the_embeddings(ranker):
@@ -151,19 +171,20 @@ def test_the_interval_decides():
     shares = np.array([1.0, 0.4, 0.35, 0.1, 0.9])
     heads = np.array([True] * 4 + [False])
     drawn = np.stack([shares, shares, shares, np.array([1.0, 0.4, -0.1, 0.1, 0.9])] * 10)
-    words, support, cutoff = Threshold(relative=0.3, share=None).decisions(shares, drawn, heads)
+    words, support, cutoff = Threshold(relative=0.3, share=None).decisions(drawn_of(shares, drawn), heads)
     assert words == [KEPT, KEPT, BORDERLINE, LEFT, KEPT] and cutoff == pytest.approx(0.3)
     assert support == pytest.approx([1, 1, 0.75, 0, 1])
-    assert Threshold(relative=0.3, decide="point").decisions(shares, drawn, heads)[0][2] == KEPT
+    assert Threshold(relative=0.3, decide="point").decisions(drawn_of(shares, drawn), heads)[0][2] == KEPT
     shaky = drawn.copy()
     shaky[:4, 1] = 0.2  # still positive, but below the cut-off in a tenth of the draws
-    assert Threshold(relative=0.3, decide="sure").decisions(shares, shaky, heads)[0][1] == BORDERLINE
-    assert Threshold(relative=0.3).decisions(shares, shaky, heads)[0][1] == KEPT
+    assert Threshold(relative=0.3, decide="sure").decisions(drawn_of(shares, shaky), heads)[0][1] == BORDERLINE
+    assert Threshold(relative=0.3).decisions(drawn_of(shares, shaky), heads)[0][1] == KEPT
 
 
 def test_the_embeddings_do_not_raise_the_cut_off():
     shares, heads = np.array([0.1, 0.05, 0.9]), np.array([True, True, False])
-    words, _, cutoff = Threshold(relative=0.3, share=None).decisions(shares, np.stack([shares] * 4), heads)
+    found = drawn_of(shares, np.stack([shares] * 4))
+    words, _, cutoff = Threshold(relative=0.3, share=None).decisions(found, heads)
     assert cutoff == pytest.approx(0.03) and words == [KEPT] * 3
 
 

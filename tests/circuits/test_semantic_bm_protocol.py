@@ -63,7 +63,7 @@ def test_the_default_protocol_is_one_group_of_all_without_the_separator():
 @pytest.fixture
 def held_out():
     generator = np.random.default_rng(2)
-    qids = np.repeat(["q1", "q2", "q3", "q4", "short"], [6, 9, 7, 8, 2])
+    qids = np.repeat(["q1", "q2", "q3", "q4", "q5", "q6", "short"], [6, 9, 7, 8, 9, 5, 2])
     docnos = np.array([f"d{i}" for i in range(len(qids))])
     qrels = {qid: {d: int(generator.integers(0, 3)) for d in docnos[::2]} for qid in ("q1", "q2", "q4", "other")}
     return HeldOut(qids, docnos, generator.normal(size=len(qids)), qrels)
@@ -73,10 +73,10 @@ def test_spearman_is_scipys_within_each_query(held_out):
     predictions = np.round(held_out.scores + np.random.default_rng(0).normal(size=len(held_out.scores)), 0)
     expected = [
         stats.spearmanr(predictions[held_out.qids == qid], held_out.scores[held_out.qids == qid]).statistic
-        for qid in ("q1", "q2", "q3", "q4")
+        for qid in ("q1", "q2", "q3", "q4", "q5", "q6")
     ]
     told = held_out.spearman(predictions)
-    assert told["queries"] == 4 and told["mean"] == pytest.approx(np.mean(expected))
+    assert told["queries"] == 6 and told["mean"] == pytest.approx(np.mean(expected))
     assert told["median"] == pytest.approx(np.median(expected)) and told["sd"] == pytest.approx(
         np.std(expected, ddof=1)
     )
@@ -114,7 +114,7 @@ def test_pearson_is_pooled_and_differences_are_paired(held_out):
     told = held_out.pearson(predictions, "semantic_bm")
     for name in ("semantic_bm", "worse"):
         assert told[name]["r"] == pytest.approx(stats.pearsonr(predictions[name], held_out.scores).statistic)
-    assert told["semantic_bm"]["less"] is None and told["semantic_bm"]["queries"] == 5
+    assert told["semantic_bm"]["less"] is None and told["semantic_bm"]["queries"] == 7
     assert told["same"]["less"] == pytest.approx({"by": 0, "low": 0, "high": 0}, abs=1e-9)
     assert told["worse"]["less"]["by"] == pytest.approx(told["semantic_bm"]["r"] - told["worse"]["r"])
     assert told["worse"]["less"]["low"] > 0

@@ -96,8 +96,7 @@ def test_the_cost_is_ndcg_by_ir_measures_and_the_difference_is_paired(ranker, un
     differences = [values["ndcg_after"][qid] - values["ndcg_before"][qid] for qid in COLLECTION.qrels]
     difference = told["cost"]["difference"]
     assert difference["value"] == pytest.approx(np.mean(differences), abs=1e-12)
-    assert min(differences) - 1e-9 <= difference["low"] <= difference["value"] <= difference["high"]
-    assert difference["high"] <= max(differences) + 1e-9
+    assert difference["low"] is None and difference["no_interval"] == "too few queries"
     assert told["cost"]["agreement"]["value"] < 1 and told["cost"]["queries"] == 5
     assert told["pairs"] == len(unedited.pairs) and 0 < told["rescored"] <= told["pairs"]
 

@@ -7,9 +7,12 @@ import pytest
 from scipy import stats
 
 from whyrank.evaluation.bootstrap import cluster_weights
-from whyrank.evaluation.correlation import ClusteredMoments, independent_pearson, interval_around
+from whyrank.evaluation.correlation import ClusteredMoments, independent_pearson
+from whyrank.evaluation.interval import NO_SPREAD, TOO_FEW
+from whyrank.evaluation.map_correlation import map_interval
 
-SIZES = {"a": 7, "b": 3, "c": 12, "d": 5, "e": 9}
+#: Clusters of 3 to 12 observations; enough of them for the plain bootstrap.
+SIZES = {f"q{i}": 3 + 7 * i % 10 for i in range(18)}
 
 
 def observations(series=3, seed=0):
@@ -17,9 +20,9 @@ def observations(series=3, seed=0):
     generator = np.random.default_rng(seed)
     found = {}
     for number, (name, size) in enumerate(SIZES.items()):
-        x = generator.normal(size=size) + number
+        x = generator.normal(size=size) + number / 4
         strength = np.array([1.0, -0.4, 0.0])[:series, None]
-        found[name] = (x, strength * x + generator.normal(size=(series, size)) + 0.3 * number)
+        found[name] = (x, strength * x + generator.normal(size=(series, size)) + 0.1 * number)
     return found
 
 
@@ -28,6 +31,10 @@ def moments_of(found, series=3):
     for name, (x, y) in found.items():
         moments.add(name, x, y)
     return moments
+
+
+def ends(told):
+    return told.interval.low, told.interval.high
 
 
 def test_r_is_scipys():
@@ -51,7 +58,7 @@ def test_the_interval_is_that_of_a_bootstrap_that_copies_whole_clusters():
         assert told.interval.low == pytest.approx(expected[0, i], abs=1e-9)
         assert told.interval.high == pytest.approx(expected[1, i], abs=1e-9)
         assert told.interval.low < told.r < told.interval.high
-    assert np.allclose(moments_of(found).drawn(draws=draws, seed=seed), drawn)
+    assert np.allclose(moments_of(found).resampled(draws=draws, seed=seed).drawn, drawn)
 
 
 def test_another_seed_gives_another_interval_and_the_same_r():
@@ -70,7 +77,7 @@ def test_a_cluster_may_come_in_pieces_and_nan_is_left_out():
         pieces.add(name, gap, np.column_stack([y[:, 2:], np.full(3, 1e9)]))
     for one, other in zip(pieces.correlations(draws=50), moments_of(found).correlations(draws=50), strict=True):
         assert one.r == pytest.approx(other.r, abs=1e-12) and one.n == other.n
-        assert one.interval == pytest.approx(other.interval, abs=1e-9)
+        assert ends(one) == pytest.approx(ends(other), abs=1e-9)
 
 
 def test_what_is_not_defined_is_nan():
@@ -81,6 +88,15 @@ def test_what_is_not_defined_is_nan():
     assert math.isnan(constant.r) and math.isnan(constant.interval.low)
     (alone,) = moments_of({"a": (x, x[None] * 2)}, series=1).correlations()
     assert alone.r == pytest.approx(1) and math.isnan(alone.interval.low) and alone.clusters == 1
+    assert alone.interval.reason == TOO_FEW
+
+
+def test_fewer_than_six_clusters_have_r_and_no_interval():
+    some = dict(list(observations().items())[:5])
+    for told in moments_of(some).correlations():
+        assert math.isfinite(told.r) and told.interval.reason == TOO_FEW
+    exact = moments_of({name: (x, x[None] * 2) for name, (x, _) in observations().items()}, series=1)
+    assert exact.correlations()[0].interval.reason == NO_SPREAD
 
 
 def test_independent_observations_have_fishers_interval():
@@ -90,17 +106,22 @@ def test_independent_observations_have_fishers_interval():
     told, expected = independent_pearson(x, y), stats.pearsonr(x, y)
     assert told.r == pytest.approx(expected.statistic, abs=1e-12) and told.n == told.clusters == 40
     fisher = expected.confidence_interval(0.95)
-    assert told.interval == pytest.approx((fisher.low, fisher.high), abs=1e-9)
+    assert ends(told) == pytest.approx((fisher.low, fisher.high), abs=1e-9)
     x[[0, 5]], y[7] = math.nan, math.nan
     both = np.isfinite(x) & np.isfinite(y)
     assert independent_pearson(x, y).r == pytest.approx(stats.pearsonr(x[both], y[both]).statistic, abs=1e-12)
     assert independent_pearson(x, y).n == 37
 
 
-@pytest.mark.parametrize("x", [np.ones(10), np.full(10, math.nan), np.array([1.0, 2, 3, *[math.nan] * 7])])
+@pytest.mark.parametrize("x", [np.ones(10), np.full(10, math.nan), np.array([1.0, 2, *[math.nan] * 8])])
 def test_independent_observations_that_say_nothing_are_nan(x):
     told = independent_pearson(x, np.arange(10.0))
     assert math.isnan(told.r) and math.isnan(told.interval.low)
+
+
+def test_five_independent_observations_have_r_and_no_interval():
+    told = independent_pearson(np.array([1.0, 2, 3, 4, 6]), np.arange(5.0))
+    assert told.r > 0.9 and told.interval.reason == "too few words"
 
 
 def test_a_constant_series_has_no_r_whatever_its_value():
@@ -121,14 +142,16 @@ def test_an_interval_from_draws_covers_the_r_of_noisy_maps():
     known, covered, below = np.corrcoef(truth, other)[0, 1], 0, 0
     for _ in range(100):
         rows = [values + 2 * generator.normal(size=(30, 40)) for values in (truth, other)]
-        r = np.corrcoef(*(some.mean(0) for some in rows))[0, 1]
+        maps = [some.mean(0) for some in rows]
+        r = np.corrcoef(*maps)[0, 1]
         picks = generator.integers(0, 30, size=(200, 30))
-        draws = np.array([np.corrcoef(*(some[pick].mean(0) for some in rows))[0, 1] for pick in picks])
-        low, high = interval_around(r, draws)
-        assert low < r < high
-        covered += low <= known <= high
-        below += np.median(draws) < r
+        drawn = [np.stack([some[pick].mean(0) for pick in picks]) for some in rows]
+        found = map_interval(maps, drawn, 30)
+        assert found.low < r < found.high
+        covered += found.low <= known <= found.high
+        below += np.median([np.corrcoef(a, b)[0, 1] for a, b in zip(*drawn, strict=True)]) < r
     assert below > 90
     assert covered >= 80
-    assert np.isnan(interval_around(0.5, np.array([np.nan, 0.4]))).all()
-    assert np.isnan(interval_around(np.nan, draws)).all()
+    assert map_interval(maps, drawn, 5).reason == TOO_FEW
+    assert not map_interval(maps, [one[:1] for one in drawn], 30)
+    assert not map_interval([np.ones(40), maps[1]], drawn, 30)

@@ -29,7 +29,12 @@ def test_the_t_test_is_scipys(pairs: int) -> None:
 
 def test_the_t_test_of_no_or_constant_differences_and_of_one_pair() -> None:
     assert paired_t_test([0.5, 1.0], [0.5, 1.0]) == (0.0, 1.0)
-    assert paired_t_test([1.0, 2.0], [0.0, 1.0]) == (math.inf, 0.0)
+    assert paired_t_test([1.0, 2.0], [0.0, 1.0]) == (math.inf, 0.5), "as the signs alone"
+    assert (
+        paired_t_test([0.3] * 6, [0.1] * 6).p
+        == pytest.approx(2 / 64)
+        == randomisation_test([0.2] * 6, [0.0] * 6).p
+    )
     assert math.isnan(paired_t_test([1.0], [0.0]).p)
 
 

@@ -26,14 +26,15 @@ def frame(*several):
 
 
 def test_by_hand():
-    effects, gaps, qids = [1.0, 0.5, -0.1, 0.0], [2.0, 1.0, 0.01, 1.0], ["a", "a", "b", "c"]
-    (summary,) = summarise_sites(frame(rows(effects, gaps, qids)), threshold=0.5)
-    assert summary.ratio_of_sums == pytest.approx(1.4 / 4.01)
-    assert summary.mean_effect == pytest.approx(0.35)
-    assert summary.mean_of_ratios == pytest.approx(np.mean([0.5, 0.5, 0.0])), "the exploding pair is dropped"
-    assert summary.dropped_by_threshold == pytest.approx(0.25)
-    assert summary.p == pytest.approx(stats.ttest_1samp([0.75, -0.1, 0.0], 0).pvalue)
-    assert (summary.n, summary.queries) == (4, 3)
+    effects, gaps = [1.0, 0.5, -0.1, 0.0, 0.2, 0.4, 0.3], [2.0, 1.0, 0.01, 1.0, 1.0, 2.0, 1.0]
+    (summary,) = summarise_sites(frame(rows(effects, gaps, ["a", *"abcdef"])), threshold=0.5)
+    assert summary.ratio_of_sums == pytest.approx(2.3 / 8.01)
+    assert summary.mean_effect == pytest.approx(2.3 / 7)
+    kept = [0.5, 0.5, 0.0, 0.2, 0.2, 0.3]
+    assert summary.mean_of_ratios == pytest.approx(np.mean(kept)), "the exploding pair is dropped"
+    assert summary.dropped_by_threshold == pytest.approx(1 / 7)
+    assert summary.p == pytest.approx(stats.ttest_1samp([0.75, -0.1, 0.0, 0.2, 0.4, 0.3], 0).pvalue)
+    assert (summary.n, summary.queries) == (7, 6)
     assert summary.interval.low <= summary.ratio_of_sums <= summary.interval.high
     assert summary.mean_interval.low <= summary.mean_effect <= summary.mean_interval.high
 
@@ -50,7 +51,8 @@ def test_intervals_redraw_whole_queries():
         (sums["e"], sums["g"]), lambda e, g, axis: e.sum(axis) / g.sum(axis), paired=True, vectorized=True,
         method="percentile", n_resamples=4000, rng=0,
     ).confidence_interval  # fmt: skip
-    assert tuple(summary.interval) == pytest.approx(tuple(theirs), abs=0.006)
+    found = summary.interval
+    assert (found.low, found.high) == pytest.approx(tuple(theirs), abs=0.006)
 
 
 def test_a_pair_without_a_gap_is_not_scored_zero():
@@ -177,14 +179,28 @@ def test_positions_are_summed_up_by_category_within_a_pair_first():
     assert site["mean_effect"] == pytest.approx((0.3 + 0.9) / 2)
 
 
-def test_a_site_of_one_query_has_no_interval():
+def test_a_site_of_fewer_than_six_queries_has_no_interval_and_no_p():
+    """A circuit on two pairs is not sure to three digits."""
     both = frame(
-        rows([1.0, 0.5, 0.7], [1.0] * 3, ["a", "b", "c"]),
-        rows([0.5], [1.0], ["a"], "L0.H1.z@qterm+"),
+        rows(np.linspace(0.2, 1, 6), [1.0] * 6, list("abcdef")),
+        rows([0.5, 0.6], [1.0] * 2, ["a", "b"], "L0.H1.z@qterm+"),
     )
     first, second = summarise_sites(both)
-    assert first.interval.low < first.interval.high
-    assert second.to_json()["interval"] == {"low": None, "high": None} and second.to_json()["p"] is None
+    assert first.interval.low < first.interval.high and first.p < 0.05
+    told = second.to_json()
+    for name in ("share_interval", "interval", "mean_interval", "change_interval"):
+        assert told[name] == {"low": None, "high": None, "no_interval": "too few queries"}
+    assert told["p"] is None and told["p_holm"] is None and told["p_bh"] is None
+
+
+def test_identical_sides_have_no_share_of_the_gap():
+    """Scores of one text differ by rounding: a share of that would be anything."""
+    qids, noise = [f"q{i}" for i in range(8)], np.random.default_rng(0).normal(0, 1e-8, size=8)
+    (summary,) = summarise_sites(frame(rows(noise * 2, noise, qids)))
+    told = summary.to_json()
+    assert told["share"] is None and told["ratio_of_sums"] is None and told["mean_of_ratios"] is None
+    assert told["share_interval"]["no_interval"] == "not defined"
+    assert abs(summary.mean_effect) < 1e-7
 
 
 def test_noise_counts_what_is_lost():

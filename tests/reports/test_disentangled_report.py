@@ -141,9 +141,13 @@ def test_verdicts_say_what_is_and_what_is_not_significant():
         "+0.1000).",
         "Table 2, not significant on 40 queries: DGRe against BM25 (nDCG@20).",
     ]
-    nothing = [gap("pair", "none", 0.1, None, measure) for measure in ("P@20", "nDCG@20")]
+    nothing = [gap("pair", "none", 0.1, 0.3, measure) for measure in ("P@20", "nDCG@20")]
     assert verdicts("table4", nothing) == [
         "Table 4, nothing is significant on 40 queries: distance pair against none (P@20, nDCG@20)."
+    ]
+    few = [{**row, "p_holm": None, "queries": 4} for row in nothing]
+    assert verdicts("table4", few) == [
+        "Table 4, not tested on 4 queries, too few queries: distance pair against none (P@20, nDCG@20)."
     ]
     axioms = [
         {"axiom": "TFC1", "difference": 0.2, "p": 0.005, "p_holm": 0.01, "queries": 9},

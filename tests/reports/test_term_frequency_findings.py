@@ -3,6 +3,7 @@
 import pytest
 
 from tests.reports.told_term_frequency import curve, ends, estimate, looks, one_set, small
+from whyrank.evaluation.wilson import wilson
 from whyrank.reports.beside import AGREES, DIFFERS, OPEN
 from whyrank.reports.term_frequency_paper import findings
 
@@ -177,7 +178,8 @@ def test_attention_leaves_the_injected_term_beyond_k_5():
 
 def test_all_pairs_rising_does_not_exclude_most():
     told = small()
-    told["questions"]["audit"]["TFC1:append"]["axioms"][0]["shares"]["holds"] = 1.0
+    summary = told["questions"]["audit"]["TFC1:append"]["axioms"][0]
+    summary["shares"]["holds"], summary["intervals"]["holds"] = 1.0, wilson(50, 50).to_json()
     row = rows(told)["an appended term raises the score beyond the neutral band, all ranks"]
     assert row.verdict == AGREES, "50 of 50 may be 96.8%; a bootstrap would say [1, 1]"
 
@@ -208,8 +210,10 @@ def test_nothing_is_said_of_counting_where_nothing_was_counted():
 def test_adherence_is_told_over_all_ranks_and_in_the_top_ones_never_mixed():
     told = small()
     row = rows(told)["an appended term raises the score beyond the neutral band, all ranks"]
-    assert row.verdict == DIFFERS and row.ours == "0.900 [0.786, 0.957]", "Wilson's interval of 45 of 50"
+    assert row.verdict == DIFFERS and row.ours == "0.900 [0.850, 0.950]"
     assert "an appended term raises the score, ranks 1-10" not in rows(told)
-    told["sets"]["append"]["adherence"] = {"1-10": {"adherent": 8, "pairs": 10}}
+    told["sets"]["append"]["adherence"] = {
+        "1-10": {"adherent": 8, "pairs": 10, "interval": wilson(8, 10).to_json()}
+    }
     row = rows(told)["an appended term raises the score, ranks 1-10"]
     assert row.verdict == AGREES and row.ours == "0.800 [0.490, 0.943]", "Wilson's interval of 8 of 10"

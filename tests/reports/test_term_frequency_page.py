@@ -127,7 +127,7 @@ def test_fits_are_in_a_table(html):
     assert tables[0][0] == [
         "1.0", "log", "+0.4", "+0.5", "0.97 [0.95, 0.99]", "-20.0", "97%", "sublinear", "0.40 [0.20, 0.60]", "24"
     ]  # fmt: skip
-    assert tables[0][1][4:6] == ["0.80 [–]", "–"], "no interval, no AICc"
+    assert tables[0][1][4:6] == ["0.80 (not defined)", "–"], "no interval, no AICc"
     kept, verdicts, violations = cells(html, "variant")
     assert kept[0] == ["cumulative", "24", "18", "90", "40"]
     assert verdicts[0] == ["cumulative", "1.0", "sublinear", "0.40 [0.20, 0.60]", "0.97 [0.95, 0.99]", "97%"]
@@ -163,10 +163,10 @@ def test_a_page_of_little(tmp_path):
                  links=[], blocks=[], by_category=[], append_less_prepend=[], append_less_prepend_by_category=[],
                  against_append={}, estimators=[])  # fmt: skip
     told["sets"] = {"append": one_set({}, layers=2, a_layer=3, sure=False) | {"splits": {}}}
-    told["sets"]["append"]["gap_interval"] = {"low": None, "high": None}
+    told["sets"]["append"]["gap_interval"] = {"low": None, "high": None, "no_interval": "too few queries"}
     said = text(written(told, tmp_path))
     assert "No document was long enough" in said and "Nothing was estimated." in said
-    assert "+2 [–]" in said and "Told as raw effects on the score: append." in said
+    assert "+2 (too few queries)" in said and "Told as raw effects on the score: append." in said
 
 
 def test_the_page_can_be_drawn_again_from_its_json(tmp_path):
@@ -193,7 +193,13 @@ def atlas_of(rankers, out, alike=()):
 
 
 def test_the_atlas_compares_rankers(tmp_path):
-    alike = {"of": "one", "with": "two", "profile": 0.3, "profile_low": -0.1, "profile_high": 0.6, "map": None}
+    alike = {
+        "of": "one",
+        "with": "two",
+        "profile": 0.3,
+        "profile_interval": {"low": -0.1, "high": 0.6},
+        "map": None,
+    }
     html, names = atlas_of([page("one", [0.1, 0.9]), page("two", [0.5, 0.5])], tmp_path, [alike])
     assert names == ["atlas.json", "depth.svg", "report.html"] and 'href="one/report.html"' in html
     first, second = cells(html, "ranker")

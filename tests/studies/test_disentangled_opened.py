@@ -319,7 +319,7 @@ def effects(shares, gaps):
 
 def test_maps_are_as_alike_as_their_correlation():
     one, two, other = [0.1, 0.5, 0.9, 0.2], [0.2, 0.4, 0.8, 0.3], [0.9, 0.1, 0.2, 0.4]
-    gaps = [1.0, 2.0, 0.5]
+    gaps = [1.0, 2.0, 0.5, 1.0, 2.0, 0.5]
     found = {"bert": [effects(one, gaps), effects(two, gaps)], "dgre": [effects(other, gaps)]}
     told = {(row["of"], row["with"]): row for row in alike(found)}
     assert told["bert", "bert"]["mean"] == pytest.approx(np.corrcoef(one, two)[0, 1])
@@ -331,12 +331,13 @@ def test_maps_are_as_alike_as_their_correlation():
     )
     assert ("dgre", "dgre") not in told, "one seed has no other to be like"
     gap = gap_of(found["bert"][0])
-    assert gap["value"] == pytest.approx(3.5 / 3) and gap["low"] >= 0.5 and gap["high"] <= 2.0
+    assert gap["value"] == pytest.approx(3.5 / 3) and 0.3 < gap["low"] < 1 and gap["high"] <= 2.0
 
 
 def test_a_seed_without_a_gap_has_no_part_in_the_mean_share():
-    sure, other = effects([0.1, 0.5, 0.9], [1.0, 2.0, 0.5, 1.5]), effects([0.3, 0.1, 0.5], [2.0, 1.0, 1.0, 0.5])
-    noisy = effects([40.0, -30.0, 9.0], [1.0, -1.0, 0.5, -0.49])
+    sure = effects([0.1, 0.5, 0.9], [1.0, 2.0, 0.5, 1.5, 1.0, 2.0])
+    other = effects([0.3, 0.1, 0.5], [2.0, 1.0, 1.0, 0.5, 1.0, 1.0])
+    noisy = effects([40.0, -30.0, 9.0], [1.0, -1.0, 0.5, -0.49, 1.0, -1.0])
     told = _map([sure, noisy, other], 0)
     assert [gap["sure"] for gap in told["gaps"]] == [True, False, True]
     assert [head["share"] for head in told["heads"]] == pytest.approx([0.2, 0.3, 0.7])
@@ -344,9 +345,9 @@ def test_a_seed_without_a_gap_has_no_part_in_the_mean_share():
     nothing = _map([noisy], 0)
     assert all(head["share"] is None and head["of"] == 0 for head in nothing["heads"])
     maps = {title: {"models": [title], **one} for title, one in (("bert", told), ("dgre", nothing))}
-    svg, _, (_, rows) = heads_figure({"maps": maps, "axiom": "TFC1:append", "pairs": 4})
+    svg, _, (_, rows) = heads_figure({"maps": maps, "axiom": "TFC1:append", "pairs": 6})
     assert svg.lstrip().startswith("<") and len(rows) == 6
-    assert "<svg" in heads_figure({"maps": {"dgre": maps["dgre"]}, "axiom": "TFC1:append", "pairs": 4})[0]
+    assert "<svg" in heads_figure({"maps": {"dgre": maps["dgre"]}, "axiom": "TFC1:append", "pairs": 6})[0]
 
 
 def test_t_sne_is_the_same_each_time_and_its_perplexity_fits():

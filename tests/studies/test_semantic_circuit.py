@@ -8,6 +8,7 @@ import pytest
 from whyrank.cli.study import commands, run_semantic_circuit
 from whyrank.collections.demo import open_demo
 from whyrank.errors import UserError
+from whyrank.evaluation.interval import Interval
 from whyrank.reports.beside import AGREES, DIFFERS, OPEN, Beside
 from whyrank.reports.html import Report
 from whyrank.studies.semantic_circuit import StudySizes, leading_head, stages
@@ -43,11 +44,11 @@ def test_the_plan_names_arguments_that_the_commands_have():
 
 
 def test_numbers_agree_when_the_papers_is_in_our_interval():
-    assert Beside.number("r", 0.5, 0.52, 0.45, 0.6, "9").verdict == AGREES
-    lower = Beside.number("r", 0.5, 0.3, 0.2, 0.4, "9")
+    assert Beside.number("r", 0.5, 0.52, Interval(0.45, 0.6), "9").verdict == AGREES
+    lower = Beside.number("r", 0.5, 0.3, Interval(0.2, 0.4), "9")
     assert lower.verdict == DIFFERS and "lower" in lower.told
-    assert Beside.number("r", 0.5, None, None, None, "9").verdict == OPEN
-    assert Beside.number("r", 0.5, 0.5, None, None, "1").verdict == OPEN
+    assert Beside.number("r", 0.5, None, Interval.none("not defined"), "9").verdict == OPEN
+    assert Beside.number("r", 0.5, 0.5, Interval.none("too few queries"), "1").judged == "–: no interval"
 
 
 def test_sets_of_heads_are_told_apart():

@@ -108,8 +108,9 @@ def test_sites_whose_pairs_may_have_no_gap_are_told():
     sites = [{"site": "L0.resid@inj", "share": 0.2}, {"site": "L0.resid@qterm+", "share": 9.0}]
     assert [one["sure"] for one in with_sure(sites, rows)] == [True, False]
     assert with_sure(sites, rows)[1]["share"] == 9.0
-    low, high = mean_gap(rows)
-    assert low <= 0.5 <= high and mean_gap(rows[rows["pair"].str.endswith("0")]).leaves_out_zero
+    gap = mean_gap(rows)
+    assert gap.low <= 0.5 <= gap.high and gap.leaves_out_zero
+    assert mean_gap(rows[rows["qid"] < "5"]).reason == "too few queries"
 
 
 def test_links_share_out_what_moves():
@@ -163,7 +164,8 @@ def test_the_profile_over_depth_by_hand():
 
 def told_of(layers, heads, profile):
     depth = {"significant": 2, "profile": [{"value": v, "low": v, "high": v} for v in profile],
-             "mean": {"value": 0.5, "low": 0.4, "high": 0.6}, "draws": [profile, profile[::-1]]}  # fmt: skip
+             "mean": {"value": 0.5, "low": 0.4, "high": 0.6}, "draws": [profile, profile[::-1]],
+             "queries": 20}  # fmt: skip
     named = [{**one, "n": 7, "site": f"L{one['layer']}.H{one['head']}.z"} for one in heads]
     return {"layers": layers, "heads": named, "depth": depth, "against_append": {}}
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whyrank.evaluation.bootstrap import Interval, clustered_intervals
+from whyrank.evaluation.bootstrap import clustered_intervals
+from whyrank.evaluation.cliffs_delta import cliffs_delta, delta_interval
 from whyrank.evaluation.curves import Fit, fit_curves
-from whyrank.evaluation.significance import holm, paired_t_test
+from whyrank.evaluation.estimate import p_over_queries
+from whyrank.evaluation.interval import Interval
+from whyrank.evaluation.significance import holm
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,8 +25,8 @@ OUTCOMES = ("holds", "neutral", "violates")
 FEATURES = ("idf", "length", "tf", "rank", "k", "position")
 #: Fewer pairs than this on either side say nothing.
 FEWEST = 5
-#: Samples of whole queries for the interval of Cliff's delta.
-DELTA_DRAWS = 300
+#: Which of the columns of numbers are shares: the outcomes, and whether the score does not rise.
+SHARES = (0, 1, 2, 4)
 
 
 class Point(NamedTuple):
@@ -73,7 +76,7 @@ class AxiomSummary:
     why: tuple[Contrast, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return _plain(asdict(self))
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
 
 def summarise(rows: Sequence[Row], seed: int = 0) -> list[AxiomSummary]:
@@ -91,7 +94,7 @@ def summarise(rows: Sequence[Row], seed: int = 0) -> list[AxiomSummary]:
 
 def _summary(ranker: str, axiom: str, rows: list[Row], p: float, adjusted: float, seed: int) -> AxiomSummary:
     columns = _columns(rows)
-    found = clustered_intervals(columns, _clusters(rows), seed=seed)
+    found = clustered_intervals(columns, _clusters(rows), shares=SHARES, seed=seed)
     means = columns.mean(axis=0)
     curve = _curve(rows, seed) if axiom.startswith("TFC2") else ()
     ks = [point.k for point in curve]
@@ -137,12 +140,12 @@ def _clusters(rows: Sequence[Row]) -> list[str]:
 
 
 def _p_value(rows: Sequence[Row]) -> float:
-    """Student's t of the queries' mean gains (differences towards the preferred side) against 0."""
+    """Student's t of the queries' mean gains (differences towards the preferred side) against 0; NaN where the
+    queries are too few."""
     by_query: dict[str, list[float]] = {}
     for row, cluster in zip(rows, _clusters(rows), strict=True):
         by_query.setdefault(cluster, []).append(row.gain)
-    means = [statistics.fmean(values) for values in by_query.values()]
-    return paired_t_test(means, [0.0] * len(means)).p
+    return p_over_queries([statistics.fmean(values) for values in by_query.values()])
 
 
 def _curve(rows: Sequence[Row], seed: int) -> tuple[Point, ...]:
@@ -150,7 +153,8 @@ def _curve(rows: Sequence[Row], seed: int) -> tuple[Point, ...]:
     for k in sorted({row.k for row in rows if row.k is not None}):
         mine = [row for row in rows if row.k == k]
         columns = _columns(mine)
-        found, means = clustered_intervals(columns, _clusters(mine), seed=seed), columns.mean(axis=0)
+        found = clustered_intervals(columns, _clusters(mine), shares=SHARES, seed=seed)
+        means = columns.mean(axis=0)
         points.append(Point(k, len(mine), float(means[3]), found[3], float(means[4]), found[4], float(means[2])))
     return tuple(points)
 
@@ -164,7 +168,7 @@ def _flattens(rows: Sequence[Row], seed: int) -> tuple[float | None, Interval | 
     if not steps:
         return None, None
     falls = np.array([[float(now.difference > then.difference)] for now, then in steps])
-    (interval,) = clustered_intervals(falls, _clusters([now for now, _ in steps]), seed=seed)
+    (interval,) = clustered_intervals(falls, _clusters([now for now, _ in steps]), shares=(0,), seed=seed)
     return float(falls.mean()), interval
 
 
@@ -182,43 +186,21 @@ def _why(rows: Sequence[Row], seed: int) -> tuple[Contrast, ...]:
         adhering = [float(getattr(row, feature)) for row in mine if row.outcome == "holds"]
         if min(len(violating), len(adhering)) >= FEWEST and len({*violating, *adhering}) > 1:
             medians = statistics.median(violating), statistics.median(adhering)
-            interval = _delta_interval(mine, feature, seed)
+            interval = delta_interval(
+                [float(getattr(row, feature)) for row in mine],
+                [row.outcome == "violates" for row in mine],
+                _clusters(mine),
+                seed,
+            )
             found.append(Contrast(feature, *medians, cliffs_delta(violating, adhering), interval))
     return tuple(sorted(found, key=lambda contrast: -abs(contrast.cliffs_delta)))
 
 
-def cliffs_delta(first: Sequence[float], second: Sequence[float]) -> float:
-    """P(first > second) - P(first < second) = 2 U / (n m) - 1, with U Mann and Whitney's."""
-    from scipy.stats import rankdata
-
-    n, m = len(first), len(second)
-    u = float(rankdata([*first, *second])[:n].sum()) - n * (n + 1) / 2
-    return 2 * u / (n * m) - 1
-
-
-def _delta_interval(rows: Sequence[Row], feature: str, seed: int) -> Interval:
-    """The percentile interval of Cliff's delta, whole queries drawn with replacement."""
-    import numpy as np
-
-    by_query: dict[str, list[Row]] = {}
-    for row, cluster in zip(rows, _clusters(rows), strict=True):
-        by_query.setdefault(cluster, []).append(row)
-    groups, generator, drawn = list(by_query.values()), np.random.default_rng(seed), []
-    for _ in range(DELTA_DRAWS):
-        sample = [row for i in generator.integers(len(groups), size=len(groups)) for row in groups[i]]
-        sides = {
-            o: [float(getattr(row, feature)) for row in sample if row.outcome == o] for o in ("violates", "holds")
-        }
-        if all(sides.values()):
-            drawn.append(cliffs_delta(sides["violates"], sides["holds"]))
-    if len(groups) < 2 or not drawn:
-        return Interval(math.nan, math.nan)
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return Interval(float(low), float(high))
-
-
 def _plain(value: Any) -> Any:
-    """Tuples with names as dictionaries, and null for what is not a finite number."""
+    """Tuples with names as dictionaries, intervals as they write themselves, and null for what is not a finite
+    number."""
+    if isinstance(value, Interval):
+        return value.to_json()
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):

@@ -22,6 +22,7 @@ from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
 from whyrank.circuits.senders import block_senders
 from whyrank.collections.idf import TokenIdf
 from whyrank.errors import UserError
+from whyrank.evaluation.interval import FEWEST_QUERIES
 from whyrank.rankers.cross_encoder import CrossEncoder
 from whyrank.rankers.ranker import Watch, quietly
 from whyrank.store.stages import Stages
@@ -76,6 +77,11 @@ def find_circuit(
     circuit = backward_search(
         ranker, sets, replace(request.search, seed=request.seed), shards=stages.shards("search"), watch=watch
     )
+    if not circuit.heads and all(share is None for share in circuit.steps[0].shares.values()):
+        raise UserError(
+            "both sides of the pairs score the same: there is no gap that a circuit could carry",
+            todo="give pairs whose sides differ",
+        )
     if not circuit.heads:
         raise UserError(
             f"no head passes the threshold {request.search.threshold}", todo="lower it, or give more pairs"
@@ -87,7 +93,7 @@ def find_circuit(
         **circuit.to_json(),
         "idf": {"source": idf.source, "formula": request.formula},
         "threshold": str(request.search.threshold),
-        "decide": request.search.threshold.decide,
+        "decide": request.search.threshold.decide if circuit.queries >= FEWEST_QUERIES else "point",
         "tests": roles["tests"],
         **work.evidence(circuit),
     }

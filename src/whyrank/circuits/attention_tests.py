@@ -131,7 +131,7 @@ class AttentionTests:
             found.append(
                 {
                     "idf": float(rarity[some].mean()), "mean": float(reads[some].mean()),
-                    "low": finite(interval.low), "high": finite(interval.high), "n": len(some),
+                    **interval.to_json(), "n": len(some),
                 }
             )  # fmt: skip
         return found
@@ -154,8 +154,7 @@ def _from_others(reading: Reading) -> torch.Tensor:
 def pearson_json(told: Pearson) -> dict[str, Any]:
     """JSON has no NaN."""
     return {
-        "r": finite(told.r), "low": finite(told.interval.low), "high": finite(told.interval.high), "n": told.n,
-        "queries": told.clusters,
+        "r": finite(told.r), **told.interval.to_json(), "n": told.n, "queries": told.clusters,
     }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from whyrank.circuits.head import Head
 from whyrank.circuits.threshold import KEPT
 from whyrank.errors import UserError, located
+from whyrank.evaluation.interval import Interval
 from whyrank.store.json_file import read_json
 
 LOGITS, EMBED = "logits", "embed"
@@ -24,11 +25,15 @@ class Edge(NamedTuple):
     receivers: tuple[str, ...]
     part: str | None
     share: float
-    low: float | None
-    high: float | None
-    support: float
+    interval: Interval
+    support: float | None
     status: str
-    by_set: dict[str, float]
+    by_set: dict[str, float | None]
+
+    def to_json(self) -> dict[str, Any]:
+        row = self._asdict()
+        ends = row.pop("interval").to_json()
+        return {**row, **ends}
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Step:
     queries: int
     edges: tuple[Edge, ...]
     #: Every sender's share, for the map; of those left behind after the first pairs, on these.
-    shares: dict[str, float]
+    shares: dict[str, float | None]
     #: How many senders were followed on all pairs, and on how many pairs they were chosen.
     followed: int
     chosen_on: int
@@ -69,6 +74,11 @@ class Circuit:
         """All heads that some kept edge leaves."""
         return sorted({Head.parse(e.sender) for step in self.steps for e in step.kept() if e.sender != EMBED})
 
+    @property
+    def queries(self) -> int:
+        """How many the search rests on, at the step that has the fewest."""
+        return min(step.queries for step in self.steps)
+
     def role(self, name: str) -> list[Head]:
         return self.roles.get(name, [])
 
@@ -81,7 +91,7 @@ class Circuit:
             "ended": self.ended,
             "heads": [{"head": str(head), "role": self.role_of(head)} for head in self.heads],
             "roles": {name: [str(head) for head in heads] for name, heads in self.roles.items()},
-            "edges": [edge._asdict() | {"step": step.number} for step in self.steps for edge in step.edges],
+            "edges": [edge.to_json() | {"step": step.number} for step in self.steps for edge in step.edges],
             "steps": [{**vars(step), "edges": None, "receivers": list(step.receivers)} for step in self.steps],
         }
 

@@ -161,8 +161,8 @@ class _ByK:
             for i, name in enumerate(names):
                 told[name]["points"].append(
                     {
-                        "k": k, "mean": float(table[:, i].mean()), "low": finite(intervals[i].low),
-                        "high": finite(intervals[i].high), "n": len(table),
+                        "k": k, "mean": float(table[:, i].mean()), **intervals[i].to_json(),
+                        "n": len(table),
                     }
                 )  # fmt: skip
         if fits and len(ks) > 2:

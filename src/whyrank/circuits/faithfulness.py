@@ -12,15 +12,16 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from whyrank.axioms.pair import MinimalPair
 from whyrank.circuits.head import Head, all_heads, together
 from whyrank.encoders.site import SiteSet
-from whyrank.evaluation.bootstrap import DRAWS, cluster_weights
+from whyrank.evaluation.bootstrap import resample
 from whyrank.interventions.ablation import KINDS, Ablation
 from whyrank.interventions.plan import SitePlan
-from whyrank.interventions.statistics import clusters, finite
+from whyrank.interventions.statistics import beyond_rounding, clusters, finite
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.ranker import Watch, quietly
@@ -113,16 +114,19 @@ def _kept(rows: pd.DataFrame, seed: int) -> dict[str, Any]:
 
     gap = (rows["perturbed"] - rows["base"]).to_numpy(dtype=float)
     left = (rows["patched_noise"] - rows["patched"]).to_numpy(dtype=float)
+    size = (rows["perturbed"].abs() + rows["base"].abs()).to_numpy(dtype=float)
     number, queries = pd.factorize(clusters(rows))
-    sums = np.stack([np.bincount(number, weights=one, minlength=len(queries)) for one in (left, gap)])
-    interval: tuple[float, float] = (np.nan, np.nan)
-    if len(queries) > 1:
-        drawn = sums @ cluster_weights(len(queries), DRAWS, seed).T
-        interval = tuple(np.quantile(drawn[0] / drawn[1], [0.025, 0.975]))
+    above, below, scores = (
+        np.bincount(number, weights=one, minlength=len(queries))[:, None] for one in (left, gap, size)
+    )
+
+    def share_kept(weights: np.ndarray) -> np.ndarray:
+        return (weights @ above) / beyond_rounding(weights @ below, weights @ scores)
+
+    kept = resample(share_kept, len(queries), seed=seed)
     return {
-        "kept": finite(float(left.sum() / gap.sum())),
-        "low": finite(float(interval[0])),
-        "high": finite(float(interval[1])),
+        "kept": finite(float(kept.value[0])),
+        **kept.interval().to_json(),
         "base": float(rows["patched"].mean()),
         "perturbed": float(rows["patched_noise"].mean()),
         "n": len(rows),
@@ -136,9 +140,10 @@ def _spread(several: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
     if not several:
         return {"circuits": 0}
-    kept: np.ndarray = np.array([one["kept"] for one in several], dtype=float)
+    kept = [one["kept"] for one in several if one["kept"] is not None]
     scores: np.ndarray = np.array([one["perturbed"] for one in several])
+    spread = (fmean(kept), min(kept), max(kept)) if kept else (None, None, None)
     return {
-        "circuits": len(several), "mean": float(kept.mean()), "least": float(kept.min()),
-        "most": float(kept.max()), "perturbed": float(scores.mean()), "perturbed_least": float(scores.min()),
+        "circuits": len(several), **dict(zip(("mean", "least", "most"), spread, strict=True)),
+        "perturbed": float(scores.mean()), "perturbed_least": float(scores.min()),
     }  # fmt: skip

@@ -2,24 +2,25 @@
 
 A head passes a test if it is among the highest tenth of the heads outside the circuit, or above: for scoring in
 the part of CLS's attention that the query gets (and it must reach the logits), for contextualization and matching
-in the r of that test, whose interval must also lie above those heads' mean. Of two tests that it passes, the one
-counts in which it stands out more, in deviations of those other heads. A head that passes none is `other`. How
-many heads outside the circuit come that far is told beside: by the rule a tenth, if the circuit were nothing
-special.
+in the r of that test, whose interval (where there are queries enough for one) must also lie above those heads'
+mean. Of two tests that it passes, the one counts in which it stands out more, in deviations of those other heads.
+A head that passes none is `other`. How many heads outside the circuit come that far is told beside: by the rule a
+tenth, if the circuit were nothing special.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from whyrank.circuits.attention_tests import TESTS, AttentionTests, pearson_json
 from whyrank.circuits.circuit import LOGITS, ROLES, Circuit
 from whyrank.circuits.head import Head
-from whyrank.evaluation.bootstrap import middle
+from whyrank.evaluation.bootstrap import Resampled
 from whyrank.evaluation.correlation import Pearson
-from whyrank.interventions.statistics import finite, interval_json
+from whyrank.interventions.statistics import finite
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +57,8 @@ def _by_test(i: int, others: Sequence[int], found: Mapping[str, Sequence[Pearson
         if len(usual) < 2 or not found[name][i].r >= _highest_tenth(usual):
             continue
         mean = sum(usual) / len(usual)
-        if not found[name][i].interval.low > mean:
+        interval = found[name][i].interval
+        if interval and not interval.low > mean:
             continue
         spread = math.sqrt(sum((r - mean) ** 2 for r in usual) / (len(usual) - 1))
         away = (found[name][i].r - mean) / spread if spread else math.inf
@@ -94,35 +96,32 @@ def _group(members: Sequence[Head], test: str, tests: AttentionTests, heads: Seq
     """The mean r of a role's heads and of all other heads, with the interval of both and of their difference."""
     import numpy as np
 
-    moments = tests.pooled[test]
-    points = np.array([one.r for one in moments.correlations(seed=seed)])
+    every = tests.pooled[test].resampled(seed=seed)
     inside = np.array([head in set(members) for head in heads])
-    drawn = moments.drawn(seed=seed) if moments else np.full((1, len(heads)), math.nan)
     told: dict[str, Any] = {"test": test, "heads": [str(head) for head in members]}
-    for name, sizes in (("", lambda values: values), ("_absolute", abs)):
-        role, others = (_mean_r(sizes(points[some]), sizes(drawn[:, some])) for some in (inside, ~inside))
-        apart = sizes(drawn[:, inside]), sizes(drawn[:, ~inside])
-        told |= {f"role{name}": role, f"others{name}": others}
-        if role and others:
-            difference = _row_means(apart[0]) - _row_means(apart[1])
-            value = (role["r"] or math.nan) - (others["r"] or math.nan)
-            told[f"difference{name}"] = {"r": finite(value), **interval_json(middle(difference))}
+    for name, found in (("", every), ("_absolute", every.map(np.abs))):
+        sides = [found.columns(some).map(_row_means) if some.any() else None for some in (inside, ~inside)]
+        told |= {f"{side}{name}": _json(one, True) for side, one in zip(("role", "others"), sides, strict=True)}
+        if all(sides):
+            told[f"difference{name}"] = _json(found.map(partial(_difference, inside)))
     return told
 
 
-def _mean_r(points: np.ndarray, drawn: np.ndarray) -> dict[str, float | None] | None:
-    """The mean over heads, and the interval of that mean; None of no head."""
-    import numpy as np
-
-    if not len(points):
+def _json(found: Resampled | None, correlation: bool = False) -> dict[str, Any] | None:
+    """A mean over heads, and its interval; None of no head."""
+    if found is None:
         return None
-    value = float(np.nanmean(points)) if np.isfinite(points).any() else math.nan
-    return {"r": finite(value), **interval_json(middle(_row_means(drawn)))}
+    return {"r": finite(float(found.value[0])), **found.interval(correlation=correlation).to_json()}
 
 
-def _row_means(drawn: np.ndarray) -> np.ndarray:
+def _difference(inside: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    return _row_means(rows[:, inside]) - _row_means(rows[:, ~inside])
+
+
+def _row_means(rows: np.ndarray) -> np.ndarray:
+    """[rows, heads] -> [rows, 1]; NaN of no head that has an r."""
     import numpy as np
 
-    known = np.isfinite(drawn)
-    with np.errstate(invalid="ignore"):
-        return np.where(known, drawn, 0.0).sum(axis=1) / known.sum(axis=1)
+    known = np.isfinite(rows)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (np.where(known, rows, 0.0).sum(axis=1) / known.sum(axis=1))[:, None]

@@ -146,7 +146,7 @@ class _Walk:
         strong: set[str] = {EMBED}
         for receivers in path.receivers:
             shares = Shares.of(early.to(str(receivers)).frames, draws=1)
-            order = sorted(zip(-abs(shares.together), shares.sites, strict=True))
+            order = sorted(zip(-abs(np.nan_to_num(shares.together)), shares.sites, strict=True))
             strong |= {site for _, site in order[: self.how.followed]}
         late = self._swept(number, rest, [one for one in senders if str(one) in strong], path, "followed")
         return early.then(late)
@@ -167,30 +167,31 @@ class _Walk:
         """The step's edges, decided on the senders that all pairs have."""
         shares = Shares.of(swept.followed(), seed=self.how.seed)
         heads = np.array([site != EMBED for site in shares.sites])
-        words, support, cutoff = self.how.threshold.decisions(shares.together, shares.drawn, heads)
-        low, high = shares.intervals()
+        words, support, cutoff = self.how.threshold.decisions(shares.resampled, heads)
+        intervals = shares.resampled.intervals()
         names = [site.removesuffix(".z") for site in shares.sites]
         edges = [
             Edge(
-                names[i], receivers, part, float(shares.together[i]), finite(float(low[i])),
-                finite(float(high[i])), float(support[i]), words[i],
-                {name: float(values[i]) for name, values in shares.by_set.items()},
+                names[i], receivers, part, float(shares.together[i]), intervals[i],
+                finite(float(support[i])), words[i],
+                {name: finite(float(values[i])) for name, values in shares.by_set.items()},
             )
             for i in range(len(names))
             if words[i] != LEFT
         ]  # fmt: skip
         every = Shares.of(swept.first(), draws=1)
-        known = {site.removesuffix(".z"): float(v) for site, v in zip(every.sites, every.together, strict=True)}
+        known = {site.removesuffix(".z"): v for site, v in zip(every.sites, every.together, strict=True)}
+        known |= dict(zip(names, shares.together, strict=True))
         return Step(
             number,
             receivers,
             part,
             cutoff,
-            float(abs(shares.together[heads]).max(initial=0.0)),
+            float(abs(np.nan_to_num(shares.together[heads])).max(initial=0.0)),
             shares.pairs,
             shares.queries,
             tuple(sorted(edges, key=lambda edge: -abs(edge.share))),
-            known | {name: float(value) for name, value in zip(names, shares.together, strict=True)},
+            {name: finite(float(value)) for name, value in known.items()},
             len(names),
             sum(every.pairs.values()),
             self._between_sets(swept.first()),

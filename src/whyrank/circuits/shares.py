@@ -7,12 +7,11 @@ nearly cancel, as synonyms' may.) Draws take whole queries, the same ones in eve
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from whyrank.evaluation.bootstrap import DRAWS, cluster_weights
+from whyrank.evaluation.bootstrap import DRAWS, Resampled, resample
 from whyrank.interventions.statistics import SiteTable
 
 if TYPE_CHECKING:
@@ -22,40 +21,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """The shares [sites] over all pairs and in each set; `drawn` [draws, sites] are those over all in each
-    draw."""
+    """The shares [sites] over all pairs, drawn again with the queries, and in each set."""
 
     sites: list[str]
-    together: np.ndarray
+    resampled: Resampled
     by_set: dict[str, np.ndarray]
-    drawn: np.ndarray
     pairs: dict[str, int]
     queries: int
 
     @classmethod
     def of(cls, frames: Mapping[str, pd.DataFrame], *, draws: int = DRAWS, seed: int = 0) -> Shares:
         """From the rows of each set, whose sites must be the same."""
-        import numpy as np
         import pandas as pd
 
         every = SiteTable.of(pd.concat(list(frames.values()), ignore_index=True))
         by_set = {name: SiteTable.of(frame) for name, frame in frames.items()}
         for name, table in by_set.items():
             assert table.sites == every.sites, f"{name} has other sites"
-        drawn = every.shares(cluster_weights(len(every.queries), draws, seed))
         return cls(
             every.sites,
-            every.shares(),
+            resample(every.shares, len(every.queries), present=every.present, draws=draws, seed=seed),
             {name: table.shares() for name, table in by_set.items()},
-            drawn if len(every.queries) > 1 else np.full_like(drawn, math.nan),
             {name: int(frame["pair"].nunique()) for name, frame in frames.items()},
             len(every.queries),
         )
 
-    def intervals(self) -> np.ndarray:
-        """The middle 95% of the draws: [2, sites]."""
-        import numpy as np
-
-        if np.isnan(self.drawn).all():  # one query: nothing to redraw
-            return np.full((2, len(self.sites)), math.nan)
-        return np.nanquantile(self.drawn, [0.025, 0.975], axis=0)
+    @property
+    def together(self) -> np.ndarray:
+        """Over the pairs of all sets."""
+        return self.resampled.value

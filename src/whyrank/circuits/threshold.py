@@ -6,15 +6,19 @@ largest is. 'Top 30% of causal importance' in the paper may be any of these.
 
 The interval decides: a sender above the cut-off is kept when its interval leaves out 0, and is borderline when
 not. `sure` is stricter: it must be above the cut-off in 97.5% of the bootstrap's draws, in each of which the
-cut-off is taken anew; `point` asks for nothing more than the cut-off.
+cut-off is taken anew; `point` asks for nothing more than the cut-off. With fewer than 6 queries there is no
+interval, and the cut-off is all that decides.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from whyrank.errors import UserError
+from whyrank.evaluation.bootstrap import Resampled
+from whyrank.evaluation.interval import SMALL_SAMPLE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,21 +79,25 @@ class Threshold:
             found.append(np.full(sizes.shape[:-1], self.share))
         return np.max(found, axis=0)
 
-    def decisions(
-        self, shares: np.ndarray, drawn: np.ndarray, heads: np.ndarray
-    ) -> tuple[list[str], np.ndarray, float]:
+    def decisions(self, found: Resampled, heads: np.ndarray) -> tuple[list[str], np.ndarray, float]:
         """For each site kept, borderline or left; the part of the draws in which it is above the cut-off, with the
-        sign that it has on all pairs; and the cut-off, which is taken from the sites marked as `heads` only (the
-        embeddings send nearly everything)."""
+        sign that it has on all pairs (NaN without draws); and the cut-off, which is taken from the sites marked as
+        `heads` only (the embeddings send nearly everything)."""
         import numpy as np
 
+        shares, drawn = found.value, found.drawn
         if not heads.any():
             heads = np.ones(len(shares), dtype=bool)
         cutoff = float(self.cutoff(shares[heads]))
-        above = (np.abs(np.nan_to_num(shares)) >= cutoff) & (shares != 0)
+        above = np.isfinite(shares) & (np.abs(np.nan_to_num(shares)) >= cutoff) & (shares != 0)
+        if not len(drawn):
+            return [KEPT if one else LEFT for one in above], np.full(len(shares), math.nan), cutoff
         same = np.sign(drawn) == np.sign(shares)
         support = ((np.abs(np.nan_to_num(drawn)) >= self.cutoff(drawn[:, heads])[:, None]) & same).mean(axis=0)
         agreeing = {"point": np.ones(len(shares)), "interval": same.mean(axis=0), "sure": support}[self.decide]
         sure = above & (agreeing >= SURE)
+        if self.decide != "point":  # of few queries the draws alone are too sure
+            wide = np.array([interval.leaves_out_zero for interval in found.intervals()])
+            sure &= wide | (found.clusters > SMALL_SAMPLE)
         words = np.where(sure, KEPT, np.where(above, BORDERLINE, LEFT))
         return [str(word) for word in words], support, cutoff

@@ -103,6 +103,8 @@ def show(result: Audit) -> None:
     """A row an axiom, a column a ranker: the share that holds, and that violates, on stdout."""
     from rich.table import Table
 
+    from whyrank.evaluation.interval import FEWEST_QUERIES, TOO_FEW
+
     rankers = [one.ranker for one in result.scored]
     found = {(summary.axiom, summary.ranker): summary for summary in result.summaries}
     told = "pairs whose preferred side scores higher / lower; * mean significant at 0.05 (Holm)"
@@ -127,6 +129,10 @@ def show(result: Audit) -> None:
         cells = [f"{falling[ranker]:.0%}" if ranker in falling else "–" for ranker in rankers]
         table.add_row(f"TFC2 itself: gains fall{more}", "", *cells)
     console().print(table)
+    few = {summary.axiom: summary.queries for summary in result.summaries if summary.queries < FEWEST_QUERIES}
+    if few:
+        names = ", ".join(f"{axiom} ({count})" for axiom, count in few.items())
+        say(f"{TOO_FEW} for an interval or a p-value: {names}; give {FEWEST_QUERIES} or more")
 
 
 def _falling(result: Audit) -> dict[str, dict[str, float]]:

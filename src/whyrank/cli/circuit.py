@@ -160,6 +160,7 @@ def show(found: dict[str, Any]) -> None:
     from rich.table import Table
 
     from whyrank.encoders.site import short_name
+    from whyrank.evaluation.interval import FEWEST_QUERIES, TOO_FEW
     from whyrank.reports.circuit import with_interval
 
     table = Table(title=f"the circuit of {found['ranker']}: {len(found['heads'])} heads", title_justify="left")
@@ -175,4 +176,12 @@ def show(found: dict[str, Any]) -> None:
     for name, one in found["faithfulness"].items():
         for kind, told in one["kinds"].items():
             alone, without = (with_interval(told[f"{way} circuit"], "kept") for way in ("only", "without"))
-            say(f"{name}, {kind} ablation: the circuit alone keeps {alone} of the gap, the rest {without}")
+            if alone is None or without is None:
+                say(f"{name}, {kind} ablation: its pairs have no gap to keep a part of")
+            else:
+                say(f"{name}, {kind} ablation: the circuit alone keeps {alone} of the gap, the rest {without}")
+    if (
+        found["decide"] == "point"
+        and (queries := min(step["queries"] for step in found["steps"])) < FEWEST_QUERIES
+    ):
+        say(f"{TOO_FEW} ({queries}) for intervals: heads above the cut-off are kept, none is tested")

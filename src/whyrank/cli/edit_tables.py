@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from whyrank.cli.console import console, say
-from whyrank.reports.numbers import with_ends
+from whyrank.evaluation.estimate import row_text
 
 #: Queries, and documents of each, shown on the screen; and warnings.
 QUERIES, DOCUMENTS, WARNINGS = 5, 4, 12
@@ -134,4 +134,4 @@ def show_suppression(told: Mapping[str, Any]) -> None:
 
 def short(estimate: Mapping[str, Any] | None, form: str = ".4f") -> str:
     """`0.777 [0.711, 0.844]`."""
-    return "–" if estimate is None else with_ends(estimate["value"], estimate["low"], estimate["high"], form)
+    return "–" if estimate is None else row_text(estimate, "value", form)

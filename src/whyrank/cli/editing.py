@@ -45,6 +45,7 @@ def open_dial(
     """
     from whyrank.edits.dial import Dial
     from whyrank.edits.saving import EDITS_FILE
+    from whyrank.evaluation.estimate import estimate_text
     from whyrank.interventions.api import neural
 
     opened = open_for_queries(collection) if collection else None
@@ -55,11 +56,8 @@ def open_dial(
     dial = Dial.of(model, idf, opened, fall_back=fall_back)
     if dial.fallback:
         say(f"{dial.fallback}: the IDF of the built-in collection {dial.idf.source} is used")
-    low, high = dial.correlation.interval
-    say(
-        f"U0 against the IDF of {dial.idf.source}: r={dial.correlation.r:.3f} [{low:.3f}, {high:.3f}], "
-        f"{dial.correlation.n} words"
-    )
+    r = estimate_text(dial.correlation.r, dial.correlation.interval)
+    say(f"U0 against the IDF of {dial.idf.source}: r = {r}, {dial.correlation.n} words")
     return opened, model, dial
 
 

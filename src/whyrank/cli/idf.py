@@ -10,7 +10,7 @@ import typer
 from whyrank.cli import options
 from whyrank.cli.console import command, console, say, suggest
 from whyrank.errors import UserError
-from whyrank.reports.numbers import with_ends
+from whyrank.evaluation.estimate import row_text
 
 #: Words that a correlation needs.
 ENOUGH_WORDS = 4
@@ -104,6 +104,6 @@ def show(told: dict[str, Any]) -> None:
         table.add_column(column, justify="right")
     for vector in dict.fromkeys(row["vector"] for row in told["correlations"]):
         mine = [row for row in told["correlations"] if row["vector"] == vector]
-        cells = [with_ends(row["r"], row["low"], row["high"], "+.3f") for row in mine]
+        cells = [row_text(row, "r", "+.3f") for row in mine]
         table.add_row(f"U{vector}", f"{mine[0]['singular_value']:.2f}", *cells, str(mine[0]["n"]))
     console().print(table)

@@ -145,6 +145,8 @@ def show(summary: dict[str, Any]) -> None:
     """The sites with the largest effects, on stdout."""
     from rich.table import Table
 
+    from whyrank.evaluation.estimate import is_significant
+    from whyrank.evaluation.interval import Interval
     from whyrank.reports.patch_figures import interval_of, measure_of
 
     value, told = measure_of(summary)
@@ -156,9 +158,9 @@ def show(summary: dict[str, Any]) -> None:
     for name in ("site", "pairs", told, "95% interval"):
         table.add_column(name, justify="left" if name == "site" else "right")
     for site in leading:
-        low, high = site[interval]["low"], site[interval]["high"]
-        star = "*" if site["p_holm"] is not None and site["p_holm"] < 0.05 else " "
-        around = "–" if low is None or high is None else f"{low:+.3f} to {high:+.3f}"
+        ends = Interval.from_json(site[interval])
+        star = "*" if is_significant(site["p_holm"]) else " "
+        around = f"{ends.low:+.3f} to {ends.high:+.3f}" if ends else ends.reason
         shown = "–" if site[value] is None else f"{site[value]:+.3f}{star}"
         table.add_row(site["site"], str(site["n"]), shown, around)
     console().print(table)

@@ -18,6 +18,7 @@ from whyrank.edits.dial import Dial, idf_correlation, oriented_spectrum
 from whyrank.edits.rows import RowChange, applied
 from whyrank.encoders.spectrum import Spectrum
 from whyrank.errors import UserError
+from whyrank.interventions.statistics import finite
 
 
 def aligned_u0(u0: Tensor, idf: Tensor) -> Tensor:
@@ -68,5 +69,6 @@ def describe_alignment(dial: Dial, change: RowChange, formula: str) -> dict[str,
         anew = idf_correlation(oriented_spectrum(dial.ranker, dial.idf), dial.idf, formula=formula)
     return {
         "formula": formula, "tokens": len(change.tokens), "mean_move": float(change.norms.mean()),
-        "r_before": before.r, "r_after": after.r, "r_by_new_svd": anew.r, "words": before.n,
+        "r_before": finite(before.r), "r_after": finite(after.r), "r_by_new_svd": finite(anew.r),
+        "words": before.n,
     }  # fmt: skip

@@ -31,7 +31,7 @@ def idf_correlations(
                 {
                     "vector": vector, "formula": formula if len(formulas) > 1 else "given",
                     "singular_value": float(spectrum.values[vector]), "r": finite(found.r),
-                    "low": finite(found.interval.low), "high": finite(found.interval.high), "n": found.n,
+                    **found.interval.to_json(), "n": found.n,
                 }
             )  # fmt: skip
     vocabulary, width = ranker.encoder.word_embeddings.shape

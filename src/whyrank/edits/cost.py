@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from whyrank.collections.records import Retrieved, Run
-from whyrank.edits.estimate import Estimate
 from whyrank.edits.unedited import Unedited
+from whyrank.evaluation.estimate import Estimate
 from whyrank.evaluation.measures import per_query
 
 DEPTH = 10

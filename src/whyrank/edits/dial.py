@@ -27,6 +27,7 @@ from whyrank.edits.term_pieces import pieces_of
 from whyrank.encoders.spectrum import Spectrum
 from whyrank.errors import UserError
 from whyrank.evaluation.correlation import Pearson, independent_pearson
+from whyrank.evaluation.estimate import estimate_text
 from whyrank.rankers.neural import NeuralRanker
 
 if TYPE_CHECKING:
@@ -101,10 +102,10 @@ class Dial:
         spectrum = oriented_spectrum(ranker, idf)
         correlation = idf_correlation(spectrum, idf)
         if not correlation.interval.high < CLEAR:
-            low, high = correlation.interval
+            r = estimate_text(correlation.r, correlation.interval)
             raise UnclearSign(
                 f"the first singular vector of {ranker.name} does not clearly go with the IDF of {idf.source} "
-                f"(r={correlation.r:.3f} [{low:.3f}, {high:.3f}], {correlation.n} words), so its sign is unknown",
+                f"(r = {r}, {correlation.n} words), so its sign is unknown",
                 todo="give a larger --collection, or --idf wordfreq or a file",
             )
         return cls(ranker, spectrum, idf, correlation)
@@ -142,10 +143,9 @@ class Dial:
 
     def to_json(self) -> dict[str, Any]:
         """Where the sign comes from."""
-        low, high = self.correlation.interval
         return {
             "idf": self.idf.source, "fallback": self.fallback, "s0": float(self.spectrum.values[0]),
-            "r": self.correlation.r, "low": low, "high": high, "words": self.correlation.n,
+            "r": self.correlation.r, **self.correlation.interval.to_json(), "words": self.correlation.n,
         }  # fmt: skip
 
 

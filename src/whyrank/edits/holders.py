@@ -21,13 +21,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from whyrank.edits.estimate import Estimate
 from whyrank.edits.holding import holding
 from whyrank.edits.term_edit import Edits
 from whyrank.edits.unedited import Unedited
+from whyrank.evaluation.estimate import Estimate
+from whyrank.evaluation.interval import FEWEST_QUERIES
 
-#: Queries below which there is no interval.
-ENOUGH = 6
 #: A smaller change of a score is rounding.
 ROUNDING = 1e-6
 #: Queries listed, those that go against the edit first.
@@ -75,7 +74,7 @@ class HolderMoves:
         if not (sign * self.mean.value > ROUNDING and 2 * as_meant > self.mean.queries and against <= 0):
             return "no"
         ends = (sign * self.mean.low, sign * self.mean.high)
-        return "yes" if self.mean.queries >= ENOUGH and min(ends) > 0 else "unclear"
+        return "yes" if self.mean.interval and min(ends) > 0 else "unclear"
 
     def __str__(self) -> str:
         """One line: did they, in how many queries, by how much."""
@@ -97,7 +96,7 @@ class HolderMoves:
         n = self.mean.queries
         count = self.rose if self.direction == "up" else self.fell
         inside = f"mean change {self.mean.value:+.3g}"
-        if n < ENOUGH:
+        if n < FEWEST_QUERIES:
             inside += f"; {n} {'query is' if n == 1 else 'queries are'} too few for an interval"
         elif math.isfinite(self.mean.low):
             inside += f" [{self.mean.low:+.3g}, {self.mean.high:+.3g}]"
@@ -111,12 +110,10 @@ class HolderMoves:
     def to_json(self) -> dict[str, Any]:
         sign = 1 if self.direction == "up" else -1
         listed = sorted(self.queries, key=lambda one: sign * one.change)[:LISTED]
-        enough = self.mean.queries >= ENOUGH
-        mean = self.mean.to_json()
         return {
             "what": self.what, "direction": self.direction, "verdict": self.verdict, "sentence": str(self),
             "queries": self.mean.queries, "rose": self.rose, "fell": self.fell,
-            "change": mean if enough else {**mean, "low": None, "high": None},
+            "change": self.mean.to_json(),
             "passed": self.passed, "was_passed": self.was_passed, "by_query": [vars(one) for one in listed],
         }  # fmt: skip
 

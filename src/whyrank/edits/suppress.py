@@ -20,13 +20,14 @@ from whyrank.edits.block_list import BlockList
 from whyrank.edits.controls import controls
 from whyrank.edits.cost import Cost
 from whyrank.edits.dial import Dial
-from whyrank.edits.estimate import Estimate
 from whyrank.edits.holders import moves_of_holders
 from whyrank.edits.injection import Injected, by_word, inject, rising
 from whyrank.edits.knee import knee
 from whyrank.edits.rows import RowChange, applied, reads_any
 from whyrank.edits.term_edit import Edits
 from whyrank.edits.unedited import Unedited
+from whyrank.evaluation.estimate import Estimate
+from whyrank.evaluation.interval import TOO_FEW
 from whyrank.rankers.ranker import Pair, Watch, quietly
 from whyrank.rankers.shards import score_in_shards
 from whyrank.store.stages import Stages
@@ -66,7 +67,7 @@ def suppress(
         told.append(
             {
                 "scale": scale,
-                "success": trial.estimate(below, seed),
+                "success": trial.estimate(below, seed, share=True),
                 "gap": trial.estimate(gap, seed),
                 "cost": Cost.of(unedited, scores).summary(seed),
             }
@@ -93,7 +94,7 @@ def _control(trial: _Trial, dial: Dial, edits: Edits, success: np.ndarray, seed:
     below, gap = trial.at(change, "a random direction")
     scale = next(iter(edits)).scale
     return {
-        "scale": scale, "success": trial.estimate(below, seed), "gap": trial.estimate(gap, seed),
+        "scale": scale, "success": trial.estimate(below, seed, share=True), "gap": trial.estimate(gap, seed),
         "more": trial.estimate(success.astype(float) - below, seed),
     }  # fmt: skip
 
@@ -127,9 +128,14 @@ class _Trial:
         gap = scores[: len(self.kept)] - safe
         return gap < 0, gap
 
-    def estimate(self, values: np.ndarray, seed: int) -> dict[str, Any]:
+    def estimate(self, values: np.ndarray, seed: int, *, share: bool = False) -> dict[str, Any]:
         """The mean over pairs; its interval redraws queries, or words, whichever makes it wider: pairs of one word
-        are edited together."""
-        by = [Estimate.mean(values, [getattr(one, key) for one in self.kept], seed) for key in ("qid", "word")]
-        widest = max(by, key=lambda one: one.high - one.low if one.high >= one.low else -1.0)
-        return replace(widest, queries=by[0].queries).to_json()
+        are edited together. Fewer than 6 words are not redrawn: what is said is said of these words."""
+        by_query, by_word = (
+            Estimate.mean(values, [getattr(one, key) for one in self.kept], seed, share=share)
+            for key in ("qid", "word")
+        )
+        if by_query.reason == TOO_FEW:
+            return by_query.to_json()
+        wider = max((by_query, by_word), key=lambda one: one.interval.width if one.interval else -1.0)
+        return replace(wider, queries=by_query.queries).to_json()

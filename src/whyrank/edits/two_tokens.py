@@ -19,13 +19,13 @@ from whyrank.circuits.counting import term_rows
 from whyrank.circuits.reading import Reading, cross_encoder
 from whyrank.edits.controls import Control, controls
 from whyrank.edits.dial import Dial
-from whyrank.edits.estimate import Estimate
 from whyrank.edits.rows import RowChange, applied, rows_are_local, sequences_read
 from whyrank.edits.term_edit import DIRECTIONS, Edits, TermEdit
 from whyrank.edits.term_pieces import pieces_of
 from whyrank.edits.two_token_queries import TIMES, TwoTokens, two_token_queries
 from whyrank.encoders.site import Site
 from whyrank.errors import UserError
+from whyrank.evaluation.estimate import Estimate
 from whyrank.rankers.ranker import Watch, quietly
 from whyrank.store.stages import Stages
 
@@ -98,8 +98,8 @@ class Measurement:
         its own, item by item."""
         qids = [item.qid for item in self.items]
 
-        def estimate(column: np.ndarray) -> dict[str, Any]:
-            return Estimate.mean(column, qids, seed).to_json()
+        def estimate(column: np.ndarray, *, share: bool = False) -> dict[str, Any]:
+            return Estimate.mean(column, qids, seed, share=share).to_json()
 
         rows = []
         for scale, at_scale, edit in zip(self.scales, values, edited, strict=True):
@@ -109,8 +109,8 @@ class Measurement:
                 {
                     "control": control, "direction": direction, "scale": scale,
                     "doc1": estimate(doc1 - self.unscaled), "doc2": estimate(doc2 - self.unscaled),
-                    "doc1_above": estimate(doc1 > doc2),
-                    "attention": looked.to_json() if looked.n else None,
+                    "doc1_above": estimate(doc1 > doc2, share=True),
+                    "attention": looked.to_json() if looked.pairs else None,
                     "edit_less": None if control == EDIT else estimate(np.array(edit, dtype=float)[:, 0] - doc1),
                 }
             )  # fmt: skip

@@ -8,18 +8,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from whyrank.evaluation.bootstrap import DRAWS, Interval, cluster_weights
+from whyrank.evaluation.bootstrap import DRAWS, SURE, Resampled, Z, resample
+from whyrank.evaluation.interval import FEWEST_QUERIES, NOT_DEFINED, Interval
 
 if TYPE_CHECKING:
     import numpy as np
 
-LEVEL = (0.025, 0.975)
 #: A variance below this part of the mean square is rounding.
 ROUNDING = 1e-12
-#: z of a 95% interval.
-NORMAL = 1.959963984540054
-#: The largest r of which Fisher's transform is taken.
-SURE = 1 - 1e-15
+#: Of so few independent observations there is no interval.
+TOO_FEW_WORDS = "too few words"
 
 
 class Pearson(NamedTuple):
@@ -56,30 +54,24 @@ class ClusteredMoments:
 
     def correlations(self, *, draws: int = DRAWS, seed: int = 0) -> list[Pearson]:
         """r of each series, with its interval."""
-        import numpy as np
-
         if not self._sums:
-            return [Pearson(math.nan, Interval(math.nan, math.nan), 0, 0)] * self.series
-        sums = self._stacked()
-        whole, clusters = _pearson(sums.sum(0)), len(sums)
-        found = np.full((2, self.series), math.nan)
-        if clusters > 1:
-            drawn = self.drawn(draws=draws, seed=seed)
-            defined = np.isfinite(drawn).any(axis=0)
-            found[:, defined] = np.nanquantile(drawn[:, defined], LEVEL, axis=0)
-        counts = sums[:, 0].sum(0)
+            return [Pearson(math.nan, Interval.none(NOT_DEFINED), 0, 0)] * self.series
+        found, counts = self.resampled(draws=draws, seed=seed), self._stacked()[:, 0].sum(0)
         return [
-            Pearson(float(whole[i]), Interval(float(found[0, i]), float(found[1, i])), int(counts[i]), clusters)
-            for i in range(self.series)
+            Pearson(float(found.value[i]), interval, int(counts[i]), int(found.clusters[i]))
+            for i, interval in enumerate(found.intervals(correlation=True))
         ]
 
-    def drawn(self, *, draws: int = DRAWS, seed: int = 0) -> np.ndarray:
-        """r of each series in each draw of clusters: [draws, series]; series of one seed share their draws."""
+    def resampled(self, *, draws: int = DRAWS, seed: int = 0) -> Resampled:
+        """r of each series over all clusters and in each draw of them; series of one seed share their draws."""
         import numpy as np
 
-        sums = self._stacked()
-        weights = cluster_weights(len(sums), draws, seed).astype(float)
-        return _pearson(np.tensordot(weights, sums, axes=1).swapaxes(0, 1))
+        sums = self._stacked() if self._sums else np.zeros((0, 6, self.series))
+
+        def statistic(weights: np.ndarray) -> np.ndarray:
+            return _pearson(np.tensordot(weights, sums, axes=1).swapaxes(0, 1))
+
+        return resample(statistic, len(sums), present=(sums[:, 0] > 0).sum(axis=0), draws=draws, seed=seed)
 
     def _stacked(self) -> np.ndarray:
         """[clusters, 6, series]"""
@@ -111,35 +103,19 @@ def independent_pearson(x: np.ndarray, y: np.ndarray) -> Pearson:
 
     both = np.isfinite(x) & np.isfinite(y)
     n = int(both.sum())
-    nothing = Pearson(math.nan, Interval(math.nan, math.nan), n, n)
-    if n < 4 or np.std(x[both]) == 0 or np.std(y[both]) == 0:
-        return nothing
+    if n < 3 or np.std(x[both]) == 0 or np.std(y[both]) == 0:
+        return Pearson(math.nan, Interval.none(NOT_DEFINED), n, n)
     r = float(np.corrcoef(x[both], y[both])[0, 1])
-    return Pearson(r, _fisher(r, 1 / math.sqrt(n - 3)), n, n)
+    if n < FEWEST_QUERIES:
+        return Pearson(r, Interval.none(TOO_FEW_WORDS), n, n)
+    return Pearson(r, _fisher(r, Z / math.sqrt(n - 3)), n, n)
 
 
-def interval_around(r: float, draws: np.ndarray) -> Interval:
-    """An interval for the r of two series of means, whose noise lowers r: on Fisher's scale, with the spread of
-    the draws, around r and around r corrected by their bias, whichever reaches further.
-
-        z = atanh r,  c = z + (z - mean atanh draws),  tanh [min(z, c) - 1.96 sd, max(z, c) + 1.96 sd]
-
-    The middle of the draws would not do: redrawn means are noisier still, and r can lie above all its draws. NaN
-    where fewer than two draws are finite.
-    """
-    import numpy as np
-
-    some = np.arctanh(np.clip(draws[np.isfinite(draws)], -SURE, SURE))
-    if len(some) < 2 or not math.isfinite(r):
-        return Interval(math.nan, math.nan)
-    bias, deviation = _fisher_scale(r) - float(some.mean()), float(some.std(ddof=1))
-    return _fisher(r, deviation, min(0.0, bias), max(0.0, bias))
+def _fisher(r: float, width: float) -> Interval:
+    middle = fisher_scale(r)
+    return Interval(math.tanh(middle - width), math.tanh(middle + width)).around(r)
 
 
-def _fisher(r: float, deviation: float, lower: float = 0.0, higher: float = 0.0) -> Interval:
-    middle, width = _fisher_scale(r), NORMAL * deviation
-    return Interval(math.tanh(middle + lower - width), math.tanh(middle + higher + width))
-
-
-def _fisher_scale(r: float) -> float:
+def fisher_scale(r: float) -> float:
+    """atanh r, finite for 1 and -1."""
     return math.atanh(max(-SURE, min(SURE, r)))

@@ -31,7 +31,8 @@ class Significance(NamedTuple):
 def paired_t_test(a: Sequence[float], b: Sequence[float]) -> Significance:
     """Student's t of the differences a - b: t = mean / (s / sqrt(n)), n - 1 degrees of freedom.
 
-    Without any difference p is 1; a single pair has no p.
+    Without any difference p is 1; a single pair has no p. Differences that are all the same have no spread to
+    divide by: p is that of the signs alone, 2 / 2^n, and not 0.
     """
     from scipy.special import stdtr
 
@@ -40,8 +41,9 @@ def paired_t_test(a: Sequence[float], b: Sequence[float]) -> Significance:
     if n < 2:
         return Significance(math.nan, math.nan)
     spread = float(differences.std(ddof=1)) / math.sqrt(n)
-    if spread == 0.0:
-        return Significance(math.copysign(math.inf, total), 0.0) if total else Significance(0.0, 1.0)
+    if spread <= ROUNDING * abs(total / n):
+        alike = math.copysign(math.inf, total)
+        return Significance(alike, 2.0 ** (1 - n)) if total else Significance(0.0, 1.0)
     t = total / n / spread
     return Significance(t, float(2 * stdtr(n - 1, -abs(t))))
 

@@ -10,13 +10,15 @@ is the change's.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whyrank.evaluation.bootstrap import DRAWS, Interval, cluster_sums, cluster_weights
-from whyrank.evaluation.correlation import interval_around
-from whyrank.evaluation.significance import benjamini_hochberg, holm, paired_t_test
+from whyrank.evaluation.bootstrap import DRAWS, Statistic, cluster_sums, cluster_weights, resample
+from whyrank.evaluation.estimate import p_over_queries
+from whyrank.evaluation.interval import NOT_DEFINED, Interval
+from whyrank.evaluation.map_correlation import map_correlation, map_interval
+from whyrank.evaluation.significance import benjamini_hochberg, holm
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 SMALL_GAP = 0.1
 #: Sites whose bootstrap is held at once.
 SITES_AT_ONCE = 2048
-LEVEL = 0.95
+#: A gap below this part of the scores is rounding: there is nothing to take a share of.
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class SiteSummary:
     def to_json(self) -> dict[str, Any]:
         told = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in ("share_interval", "interval", "mean_interval", "change_interval"):
-            told[name] = interval_json(told[name])
+            told[name] = told[name].to_json()
         return {key: finite(value) if isinstance(value, float) else value for key, value in told.items()}
 
 
@@ -70,7 +73,7 @@ class Correlation(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "sites": self.sites, "pearson": finite(self.pearson), "interval": interval_json(self.interval),
+            "sites": self.sites, "pearson": finite(self.pearson), "interval": self.interval.to_json(),
             "spearman": finite(self.spearman),
         }  # fmt: skip
 
@@ -78,11 +81,6 @@ class Correlation(NamedTuple):
 def finite(value: float) -> float | None:
     """JSON has no NaN and no infinity."""
     return value if math.isfinite(value) else None
-
-
-def interval_json(interval: Interval) -> dict[str, float | None]:
-    """Its ends, null where it has none."""
-    return {"low": finite(interval.low), "high": finite(interval.high)}
 
 
 def summarise_sites(
@@ -99,14 +97,15 @@ def summarise_sites(
     table = SiteTable.of(frame)
     intervals = table.intervals(seed)
     changes, shares = table.change.sum(axis=0) / table.count.sum(axis=0), table.shares()
-    p_values = [paired_t_test(one, [0.0] * len(one)).p for one in table.query_means()]
+    ratios, rounding = table.ratios(), ROUNDING * (frame["perturbed"].abs() + frame["base"].abs())
+    p_values = [p_over_queries(one) for one in table.query_means()]
     unseen = [1.0] * ((family or len(p_values)) - len(p_values))
     adjusted = zip(holm([*p_values, *unseen]), benjamini_hochberg([*p_values, *unseen]), strict=True)
     found = []
     groups = frame.groupby("site", sort=False)
     for i, ((site, rows), p, (p_holm, p_bh)) in enumerate(zip(groups, p_values, adjusted, strict=False)):
         gaps, effects = rows["perturbed"] - rows["base"], rows["effect"]
-        large = (gaps.abs() >= least) & (gaps != 0)
+        large = (gaps.abs() >= least) & (gaps.abs() > rounding[rows.index])
         first = rows.iloc[0]
         found.append(
             SiteSummary(
@@ -116,7 +115,7 @@ def summarise_sites(
                 category=text_or_none(first["category"]) if rows["category"].nunique(dropna=False) == 1 else None,
                 n=len(rows),
                 queries=int(clusters(rows).nunique()),
-                ratio_of_sums=float(effects.sum() / gaps.sum()) if gaps.sum() else math.nan,
+                ratio_of_sums=float(ratios[i]),
                 share=float(shares[i]),
                 share_interval=intervals["share"][i],
                 interval=intervals["ratio"][i],
@@ -136,7 +135,8 @@ def summarise_sites(
 
 @dataclass(frozen=True)
 class SiteTable:
-    """Sums over the rows of each query (rows of the arrays) and site (columns); 0 where a query lacks a site."""
+    """Sums over the rows of each query (rows of the arrays) and site (columns); 0 where a query lacks a site.
+    `size` is that of the scores, by which a gap is told from rounding."""
 
     sites: list[str]
     queries: list[str]
@@ -144,6 +144,7 @@ class SiteTable:
     gap: np.ndarray
     change: np.ndarray
     count: np.ndarray
+    size: np.ndarray
     sign: float
     ablation: bool
 
@@ -165,6 +166,7 @@ class SiteTable:
             summed(frame["perturbed"] - frame["base"]),
             summed(change_of(frame)),
             summed(pd.Series(1.0, index=frame.index)),
+            summed(frame["perturbed"].abs() + frame["base"].abs()),
             -1.0 if (frame["direction"] == "noise").any() else 1.0,
             bool((frame["method"] == "ablation").any()),
         )
@@ -178,35 +180,40 @@ class SiteTable:
         return found
 
     def intervals(self, seed: int = 0, draws: int = DRAWS) -> dict[str, list[Interval]]:
-        """Percentile intervals of each site's share, ratio of sums, mean effect and mean change, whole queries
-        drawn with replacement; NaN where one query is all that has the site."""
-        import numpy as np
-
+        """Intervals of each site's share, ratio of sums, mean effect and mean change over the queries that have
+        it."""
         found: dict[str, list[Interval]] = {"share": [], "ratio": [], "effect": [], "change": []}
-        if len(self.queries) < 2:
-            return {name: [Interval(math.nan, math.nan)] * len(self.sites) for name in found}
-        weights = cluster_weights(len(self.queries), draws, seed)
         for start in range(0, len(self.sites), SITES_AT_ONCE):
-            part = slice(start, start + SITES_AT_ONCE)
-            effect, gap, change, count = (
-                weights @ values[:, part] for values in (self.effect, self.gap, self.change, self.count)
-            )
-            with np.errstate(divide="ignore", invalid="ignore"):
-                found["share"] += _percentiles(self.sign * change / gap)
-                found["ratio"] += _percentiles(effect / gap)
-                found["effect"] += _percentiles(effect / count)
-                found["change"] += _percentiles(change / count)
-        alone = ((self.count > 0).sum(axis=0) < 2).tolist()
-        nothing = Interval(math.nan, math.nan)
-        return {
-            name: [nothing if one else interval for one, interval in zip(alone, intervals, strict=True)]
-            for name, intervals in found.items()
-        }
+            some = self._part(slice(start, start + SITES_AT_ONCE))
+            statistics: dict[str, Statistic] = {
+                "share": some.shares,
+                "ratio": some.ratios,
+                "effect": partial(some._ratio, some.effect, some.count),
+                "change": partial(some._ratio, some.change, some.count),
+            }
+            for name, statistic in statistics.items():
+                again = resample(statistic, len(self.queries), present=some.present, draws=draws, seed=seed)
+                found[name] += again.intervals()
+        return found
+
+    @property
+    def present(self) -> np.ndarray:
+        """How many queries have each site."""
+        return (self.count > 0).sum(axis=0)
+
+    def _part(self, some: slice) -> SiteTable:
+        """Some of the sites."""
+        arrays = {name: getattr(self, name)[:, some] for name in ("effect", "gap", "change", "count", "size")}
+        return replace(self, sites=self.sites[some], **arrays)
 
     def shares(self, weights: np.ndarray | None = None) -> np.ndarray:
         """The share of the gap that each site's change makes up (or, for noise, takes away): [sites], or for each
-        draw of queries [draws, sites]."""
-        return self._ratio(self.sign * self.change, self.gap, weights)
+        draw of queries [draws, sites]; NaN where there is no gap but rounding."""
+        return self._of_gap(self.sign * self.change, weights)
+
+    def ratios(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """The ratio of sums, sum(patched - base) / sum(perturbed - base)."""
+        return self._of_gap(self.effect, weights)
 
     def map(self, weights: np.ndarray | None = None) -> np.ndarray:
         """What maps are compared by: changes by the size of the gap, so that a draw whose gaps cancel to the other
@@ -217,7 +224,17 @@ class SiteTable:
             return self._ratio(self.change, self.count, weights)
         weights = np.ones(len(self.queries)) if weights is None else weights
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self.sign * (weights @ self.change) / np.abs(weights @ self.gap)
+            return self.sign * (weights @ self.change) / np.abs(self._gap(weights))
+
+    def _of_gap(self, above: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        import numpy as np
+
+        weights = np.ones(len(self.queries)) if weights is None else weights
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return (weights @ above) / self._gap(weights)
+
+    def _gap(self, weights: np.ndarray) -> np.ndarray:
+        return beyond_rounding(weights @ self.gap, weights @ self.size)
 
     def _ratio(self, above: np.ndarray, below: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         import numpy as np
@@ -241,27 +258,23 @@ def compare_maps(
     places = [[places[site] for site in shared] for places in known]
     maps = [table.map()[place] for table, place in zip(tables, places, strict=True)]
     names = list(dict.fromkeys([*tables[0].queries, *tables[1].queries]))
-    r, interval = pearson(*maps), Interval(math.nan, math.nan)
-    if len(names) > 1 and len(shared) > 2:
+    r, interval = map_correlation(*maps), Interval.none(NOT_DEFINED)
+    if math.isfinite(r):
         weights, where = cluster_weights(len(names), draws, seed), {name: i for i, name in enumerate(names)}
         drawn = [
             table.map(weights[:, [where[name] for name in table.queries]])[:, place]
             for table, place in zip(tables, places, strict=True)
         ]
-        interval = interval_around(r, _row_correlations(*drawn))
-    correlation = Correlation(len(shared), r, interval, pearson(*_ranks(*maps)))
+        interval = map_interval(maps, drawn, min(len(table.queries) for table in tables))
+    correlation = Correlation(len(shared), r, interval, map_correlation(*_ranks(*maps)))
     return correlation, [(site, float(a), float(b)) for site, a, b in zip(shared, *maps, strict=True)]
 
 
-def pearson(a: Sequence[float] | np.ndarray, b: Sequence[float] | np.ndarray) -> float:
-    """Pearson's r over the places where both are finite; NaN if there are fewer than three, or no spread."""
+def beyond_rounding(gap: np.ndarray | float, size: np.ndarray | float) -> np.ndarray:
+    """Gaps of scores of this size; NaN where there is none but rounding, so that nothing has a share of it."""
     import numpy as np
 
-    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    both = np.isfinite(a) & np.isfinite(b)
-    if both.sum() < 3 or a[both].std() == 0 or b[both].std() == 0:
-        return math.nan
-    return float(np.corrcoef(a[both], b[both])[0, 1])
+    return np.where(np.abs(gap) > ROUNDING * size, gap, math.nan)
 
 
 def change_of(frame: pd.DataFrame) -> pd.Series:
@@ -273,32 +286,6 @@ def change_of(frame: pd.DataFrame) -> pd.Series:
 def clusters(rows: pd.DataFrame) -> pd.Series:
     """Queries; a pair that names none is its own cluster."""
     return rows["qid"].fillna(rows["pair"])
-
-
-def _row_correlations(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    import numpy as np
-
-    both = np.isfinite(a) & np.isfinite(b)
-    a, b = (np.where(both, x, 0.0) for x in (a, b))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        count = both.sum(axis=1, keepdims=True)
-        a, b = (np.where(both, x - x.sum(axis=1, keepdims=True) / count, 0.0) for x in (a, b))
-        return (a * b).sum(axis=1) / np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
-
-
-def _percentiles(draws: np.ndarray) -> list[Interval]:
-    """The middle of the finite draws of each column."""
-    import numpy as np
-
-    ends = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    if np.isfinite(draws).all():
-        low, high = np.quantile(draws, ends, axis=0)
-        return [Interval(float(a), float(b)) for a, b in zip(low, high, strict=True)]
-    found = []
-    for column in draws.T:
-        some = column[np.isfinite(column)]
-        found.append(Interval(*map(float, np.quantile(some, ends))) if len(some) else Interval(math.nan, math.nan))
-    return found
 
 
 def _ranks(a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from whyrank.axioms.same_score import noise, same_scores
 from whyrank.errors import UserError
+from whyrank.evaluation.map_correlation import map_correlation
 from whyrank.interventions.statistics import (
     change_of,
     clusters,
     compare_maps,
     finite,
-    pearson,
     summarise_sites,
     text_or_none,
 )
@@ -192,7 +192,7 @@ def _agreement(approximate: pd.DataFrame, exact: pd.DataFrame) -> dict[str, Any]
     return {
         "pairs": int(joined["pair"].nunique()),
         "rows": len(joined),
-        "pearson_rows": finite(pearson(*joined[columns].to_numpy(dtype=float).T)),
+        "pearson_rows": finite(map_correlation(*joined[columns].to_numpy(dtype=float).T)),
         "map": correlation.to_json(),
         "leading": {"of": min(LEADING, len(maps)), "shared": len(leading[0] & leading[1])},
         "points": [{"site": site, "attribution": finite(a), "exact": finite(b)} for site, a, b in points],

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from whyrank.evaluation.bootstrap import clustered_intervals
-from whyrank.evaluation.significance import holm, paired_t_test
+from whyrank.evaluation.estimate import p_over_queries
+from whyrank.evaluation.significance import holm
 from whyrank.learning.measured import Values
 
 #: Row -> the values of each of its seeds; a row that has no seeds has one.
@@ -27,7 +28,7 @@ def table_row(name: str, measure: str, seeds: Sequence[Values], seed: int = 0) -
     values = np.array([[value] for one in by_seed for value in one.values()])
     (interval,) = clustered_intervals(values, [qid for one in by_seed for qid in one], seed=seed)
     return {
-        "name": name, "measure": measure, "mean": float(values.mean()), **plain(interval._asdict()),
+        "name": name, "measure": measure, "mean": float(values.mean()), **interval.to_json(),
         "by_seed": [fmean(one.values()) for one in by_seed], "queries": len(by_seed[0]),
     }  # fmt: skip
 
@@ -38,13 +39,13 @@ def differences(
     """Paired differences over the same queries, Holm-corrected over the family."""
     tests = [(a, b, measure) for a, b in pairs for measure in measures]
     found = [(_by_query(rows[a], measure), _by_query(rows[b], measure)) for a, b, measure in tests]
-    p_values = [paired_t_test(*_columns(x, y)).p for x, y in found]
+    p_values = [p_over_queries(_gaps(x, y)) for x, y in found]
     told: list[dict[str, Any]] = []
     for (a, b, measure), (x, y), p, adjusted in zip(tests, found, p_values, holm(p_values), strict=True):
-        gaps = np.array([[x[qid] - y[qid]] for qid in x])
-        (interval,) = clustered_intervals(gaps, list(x), seed=seed)
-        row = {"difference": float(gaps.mean()), **interval._asdict(), "p": p, "p_holm": adjusted}
-        told.append({"family": family, "of": a, "against": b, "measure": measure, **plain(row), "queries": len(x)})
+        gaps = np.array(_gaps(x, y))
+        (interval,) = clustered_intervals(gaps[:, None], list(x), seed=seed)
+        row = {"difference": float(gaps.mean()), **interval.to_json(), **plain({"p": p, "p_holm": adjusted})}
+        told.append({"family": family, "of": a, "against": b, "measure": measure, **row, "queries": len(x)})
     return told
 
 
@@ -58,6 +59,7 @@ def _by_query(seeds: Sequence[Values], measure: str) -> dict[str, float]:
     return {qid: fmean(values[measure][qid] for values in seeds) for qid in seeds[0][measure]}
 
 
-def _columns(x: Mapping[str, float], y: Mapping[str, float]) -> tuple[list[float], list[float]]:
+def _gaps(x: Mapping[str, float], y: Mapping[str, float]) -> list[float]:
+    """x - y of each query."""
     assert x.keys() == y.keys(), "a paired test is over the same queries"
-    return [x[qid] for qid in x], [y[qid] for qid in x]
+    return [x[qid] - y[qid] for qid in x]

@@ -7,10 +7,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from whyrank.evaluation.estimate import is_significant, row_text
 from whyrank.reports.circuit import with_interval
 from whyrank.reports.html import Cell, Figure, Report
 from whyrank.reports.lines import Point, line_plots
-from whyrank.reports.numbers import with_ends
 from whyrank.store.atomic import write_json, write_text
 
 
@@ -49,7 +49,7 @@ def _lead(rankers: Sequence[dict[str, Any]]) -> str:
 def _carrying(report: Report, rankers: Sequence[dict[str, Any]]) -> None:
     rows: list[list[Cell]] = [
         [page["ranker"], page["layers"], page["pairs"], page["significant"],
-         with_ends(page["depth"]["value"], page["depth"]["low"], page["depth"]["high"], ".2f"),
+         row_text(page["depth"], "value", ".2f"),
          "; ".join(_head(one) for one in page["carrying"])]
         for page in rankers
     ]  # fmt: skip
@@ -64,7 +64,7 @@ def _carrying(report: Report, rankers: Sequence[dict[str, Any]]) -> None:
 
 
 def _head(one: dict[str, Any]) -> str:
-    star = "*" if one["p_holm"] is not None and one["p_holm"] < 0.05 else ""
+    star = "*" if is_significant(one["p_holm"]) else ""
     ring = "°" if one["beyond_null"] is False else ""
     return f"{one['head']}{star}{ring} {with_interval(one, 'share')}"
 
@@ -93,7 +93,7 @@ def _profiles(rankers: Sequence[dict[str, Any]]) -> Figure:
 
 def _peak(page: dict[str, Any], places: Sequence[float]) -> str:
     part, x = max(zip(page["profile"], places, strict=True), key=lambda both: both[0]["value"])
-    shown = with_ends(part["value"], part["low"], part["high"], ".2f")
+    shown = row_text(part, "value", ".2f")
     return f"{page['ranker']} ({page['significant']} heads, {page['pairs']} pairs): most, {shown}, around {x:.2f}."
 
 
@@ -116,7 +116,7 @@ def _findings(report: Report, rankers: Sequence[dict[str, Any]]) -> None:
 
 def _alike(report: Report, alike: Sequence[dict[str, Any]]) -> None:
     rows: list[list[Cell]] = [
-        [one["of"], one["with"], with_ends(one["profile"], one["profile_low"], one["profile_high"], ".2f"),
+        [one["of"], one["with"], row_text(one, "profile", ".2f", "profile_interval"),
          one["map"]]
         for one in alike
     ]  # fmt: skip

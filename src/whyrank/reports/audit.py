@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.axioms.audit import Audit, Row
-from whyrank.axioms.summary import AxiomSummary, Interval
+from whyrank.axioms.summary import AxiomSummary
+from whyrank.evaluation.estimate import estimate_text, p_text
 from whyrank.reports.audit_figures import curves, outcome_bars
 from whyrank.reports.html import Cell, Data, Figures, Report
-from whyrank.reports.numbers import ends
 from whyrank.store.atomic import whole_file, write_json, write_text
 from whyrank.text.tokens import Span
 
@@ -45,7 +45,7 @@ def _figures(audit: Audit) -> Figures:
         variant, name = axiom.removeprefix("TFC2:"), re.sub(r"[^a-z0-9]+", "-", axiom.lower())[:80]
         if mine:
             points: list[list[Cell]] = [
-                [s.ranker, p.k, p.n, p.difference, *p.interval, p.not_rising, p.violates]
+                [s.ranker, p.k, p.n, p.difference, *p.interval.ends, p.not_rising, p.violates]
                 for s in mine
                 for p in s.curve
             ]
@@ -113,7 +113,7 @@ def _numbers(report: Report, audit: Audit) -> None:
         [
             s.axiom, s.ranker, s.n, s.queries, _share(s, "holds"), _share(s, "violates"),
             f"{s.shares['neutral']:.1%}",
-            f"{s.mean:+.4g} {_interval(s.mean_interval)}", f"{s.median:+.4g}", p_text(s.p_adjusted),
+            estimate_text(s.mean, s.mean_interval, "+.4g"), f"{s.median:+.4g}", p_text(s.p_adjusted, s.queries),
         ]
         for s in sorted(audit.summaries, key=lambda s: order[s.axiom])
     ]  # fmt: skip
@@ -135,9 +135,9 @@ def _fits(report: Report, audit: Audit) -> None:
         ["axiom", "ranker", "of", "curve", "a", "b", "R2", "AICc"], rows, "y = a f(k) + b; the best fit first."
     )
     falling: list[list[Cell]] = [
-        [s.axiom, s.ranker, f"{s.flattens:.1%} {_interval(s.flattens_interval)}"]
+        [s.axiom, s.ranker, estimate_text(s.flattens, s.flattens_interval, ".1%")]
         for s in audit.summaries
-        if s.flattens is not None and s.flattens_interval
+        if s.flattens_interval is not None
     ]
     if falling:
         told = "TFC2 itself: the share of steps from k to k + 1 in which the marginal gain falls."
@@ -146,7 +146,7 @@ def _fits(report: Report, audit: Audit) -> None:
 
 def _why(report: Report, audit: Audit) -> None:
     rows: list[list[Cell]] = [
-        [s.axiom, s.ranker, c.feature, c.violating, c.adhering, f"{c.cliffs_delta:+.2f} {_interval(c.interval)}"]
+        [s.axiom, s.ranker, c.feature, c.violating, c.adhering, estimate_text(c.cliffs_delta, c.interval, "+.2f")]
         for s in audit.summaries
         for c in s.why
     ]
@@ -193,14 +193,4 @@ def _excerpt(text: str, spans: list[Span], mark: str) -> str:
 
 
 def _share(summary: AxiomSummary, outcome: str) -> str:
-    interval = summary.intervals[outcome]
-    return f"{summary.shares[outcome]:.1%} {ends(interval.low, interval.high, '.0%')}"
-
-
-def _interval(interval: Interval) -> str:
-    return ends(interval.low, interval.high, ".3g")
-
-
-def p_text(p: float | None) -> str:
-    """A p-value for people; there may be none."""
-    return "–" if p is None or p != p else "<0.0001" if p < 0.0001 else f"{p:.4f}"
+    return estimate_text(summary.shares[outcome], summary.intervals[outcome], ".1%")

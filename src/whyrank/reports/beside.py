@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from whyrank.evaluation.estimate import estimate_text
+from whyrank.evaluation.interval import Interval
 from whyrank.reports.html import Cell, Report
-from whyrank.reports.numbers import with_ends
 
 AGREES, DIFFERS, OPEN = "agrees", "differs", "–"
 
@@ -28,16 +29,14 @@ class Beside:
         return f"{self.verdict}: {self.told}" if self.told else self.verdict
 
     @classmethod
-    def number(
-        cls, what: str, paper: float, ours: float | None, low: float | None, high: float | None, n: str
-    ) -> Beside:
+    def number(cls, what: str, paper: float, ours: float | None, interval: Interval, n: str) -> Beside:
         """Numbers agree when the paper's lies in our interval; if not, ours is higher or lower."""
         if ours is None:
             return cls(what, f"{paper:.3f}", "not measured", n, OPEN)
-        shown = with_ends(ours, low, high)
-        if low is None or high is None:
+        shown = estimate_text(ours, interval)
+        if not interval:
             return cls(what, f"{paper:.3f}", shown, n, OPEN, "no interval")
-        if low <= paper <= high:
+        if interval.low <= paper <= interval.high:
             return cls(what, f"{paper:.3f}", shown, n, AGREES, "the paper's number is in our interval")
         return cls(what, f"{paper:.3f}", shown, n, DIFFERS, "ours is higher" if ours > paper else "ours is lower")
 

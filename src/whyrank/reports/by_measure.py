@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whyrank.reports.numbers import with_ends
+from whyrank.evaluation.estimate import row_text
 
 Row = Mapping[str, Any]
 
@@ -20,4 +20,4 @@ def by_measure(rows: Sequence[Row]) -> tuple[list[str], dict[str, list[Row]]]:
 
 def mean_text(row: Row) -> str:
     """`0.7768 [0.7109, 0.8438]`."""
-    return with_ends(row["mean"], row["low"], row["high"], ".4f")
+    return row_text(row, "mean", ".4f")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.encoders.site import short_name
+from whyrank.evaluation.estimate import row_text
 from whyrank.reports.circuit_figures import circuit_figures
 from whyrank.reports.html import Cell, Figures, Report
-from whyrank.reports.numbers import with_ends
 from whyrank.reports.pair_texts import add_texts
 from whyrank.store.atomic import write_json, write_text
 
@@ -198,8 +198,7 @@ def with_interval(told: dict[str, Any] | None, key: str = "r") -> str | None:
     """`.512 [.480, .540]`."""
     if told is None or told.get(key) is None:
         return None
-    interval = told.get("interval") or told
-    return with_ends(told[key], interval.get("low"), interval.get("high"))
+    return row_text(told, key, ends="interval" if told.get("interval") else None)
 
 
 def _r(value: float | None) -> str:

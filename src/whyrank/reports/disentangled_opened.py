@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whyrank.reports.audit import p_text
+from whyrank.evaluation.estimate import SIGNIFICANT, is_significant, p_text, row_text, yes_or_no
 from whyrank.reports.disentangled_opened_figures import GROUPS
 from whyrank.reports.html import Cell, Report
-from whyrank.reports.numbers import SIGNIFICANT, is_significant, with_ends
 
 Told = Mapping[str, Any]
 #: How differences over queries are tested here.
@@ -44,8 +43,8 @@ def audits(report: Report, told: Told) -> None:
     rows: list[list[Cell]] = [
         [
             row["axiom"], _value(row["holds"]["bert"], ".2f"), _value(row["holds"]["dgre"], ".2f"),
-            with_ends(row["difference"], row["low"], row["high"], "+.3f"), p_text(row["p"]),
-            p_text(row["p_holm"]), row["n"], row["queries"],
+            row_text(row, "difference", "+.3f"), p_text(row["p"], row["queries"]),
+            p_text(row["p_holm"], row["queries"]), row["n"], row["queries"],
         ]
         for row in told["axioms"]
     ]  # fmt: skip
@@ -56,10 +55,10 @@ def audits(report: Report, told: Told) -> None:
 def audit_verdict(axioms: Sequence[Told]) -> list[str]:
     """Which axioms differ significantly, each with its number of queries; which are tested on too few."""
     tested = [row for row in axioms if row["p"] is not None]
-    better = [_on_queries(row) for row in tested if is_significant(row) and row["difference"] > 0]
-    worse = [_on_queries(row) for row in tested if is_significant(row) and row["difference"] < 0]
+    better = [_on_queries(row) for row in tested if is_significant(row["p_holm"]) and row["difference"] > 0]
+    worse = [_on_queries(row) for row in tested if is_significant(row["p_holm"]) and row["difference"] < 0]
     level = f"at {SIGNIFICANT} (Holm over {len(tested)} axioms)"
-    open_ones = [row["queries"] for row in tested if not is_significant(row)]
+    open_ones = [row["queries"] for row in tested if not is_significant(row["p_holm"])]
     sizes = f" ({min(open_ones)} to {max(open_ones)} queries each)" if open_ones else ""
     found = (
         []
@@ -186,8 +185,8 @@ def _differences(report: Report, differences: Sequence[Told], caption: str) -> N
     rows: list[list[Cell]] = [
         [
             f"{_group(row['of'])} - {_group(row['against'])}",
-            with_ends(row["difference"], row["low"], row["high"], "+.4f"), p_text(row["p_holm"]),
-            "yes" if is_significant(row) else "no", row["queries"],
+            row_text(row, "difference", "+.4f"), p_text(row["p_holm"], row["queries"]),
+            yes_or_no(row["p_holm"]), row["queries"],
         ]
         for row in differences
     ]  # fmt: skip
@@ -210,11 +209,11 @@ def _seeds(seeds: Mapping[str, int]) -> str:
 
 
 def _value(one: Told, form: str) -> str:
-    return with_ends(one["value"], one["low"], one["high"], form)
+    return row_text(one, "value", form)
 
 
 def _ends(one: Told) -> str:
-    return with_ends(one["pearson"], one["interval"]["low"], one["interval"]["high"])
+    return row_text(one, "pearson", ends="interval")
 
 
 def _three(value: float | None) -> str:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from whyrank.reports.audit import p_text
+from whyrank.evaluation.estimate import is_significant, p_text, row_text, significance_text
 from whyrank.reports.beside import Beside
-from whyrank.reports.numbers import is_significant, with_ends
 
 Told = Mapping[str, Any]
 #: P@20 and nDCG@20.
@@ -103,10 +102,10 @@ def _lengths(table: Told) -> Iterator[Beside]:
 def _beside(what: str, a: float, b: float, row: Told) -> Beside:
     """Agrees or differs only where ours is significant; the paper's numbers are those of Robust04."""
     sign = "above" if a > b else "below"
-    shown = f"{with_ends(row['difference'], row['low'], row['high'], '+.4f')}, p {_p(row)}"
-    sure = is_significant(row)
+    shown = f"{row_text(row, 'difference', '+.4f')}, p {p_text(row['p_holm'], row['queries'])}"
+    sure = is_significant(row["p_holm"])
     holds = ((row["difference"] > 0) == (a > b)) if sure else None
-    told = "significant" if sure else "not significant: our data do not tell"
+    told = "significant" if sure else f"{significance_text(row['p_holm'])}: our data do not tell"
     return Beside.holds(
         what, f"{sign}: {a:.4f}, {b:.4f} (Robust04)", shown, f"{row['queries']} queries", holds, told
     )
@@ -133,7 +132,3 @@ def _kendall(one: Mapping[str, float], other: Mapping[str, float]) -> float:
 
     names = list(one)
     return float(kendalltau([one[name] for name in names], [other[name] for name in names]).statistic)
-
-
-def _p(row: Told) -> str:
-    return p_text(float("nan") if row["p_holm"] is None else row["p_holm"])

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whyrank.reports.audit import p_text
+from whyrank.evaluation.estimate import SIGNIFICANT, is_significant, p_text, row_text, yes_or_no
+from whyrank.evaluation.interval import TOO_FEW
 from whyrank.reports.disentangled_paper import KINDS, PAPER, PAPERS_CUT, TITLES, papers_number
 from whyrank.reports.html import Cell, Report
-from whyrank.reports.numbers import SIGNIFICANT, counted, is_significant, with_ends
+from whyrank.reports.numbers import counted
 
 Told = Mapping[str, Any]
 #: What each table compares, and what all its trainings share.
@@ -59,7 +60,7 @@ def effectiveness_rows(
     lines: list[list[Cell]] = []
     for name in dict.fromkeys(row["name"] for row in rows):
         mine = [found[name, measure] for measure in measures]
-        shown: list[Cell] = [with_ends(row["mean"], row["low"], row["high"], ".4f") for row in mine]
+        shown: list[Cell] = [row_text(row, "mean", ".4f") for row in mine]
         seeds: list[Cell] = [_seeds(row) for row in mine] if several else []
         theirs = [_papers(part, place, name, measures) for place in PAPER.get(part, {})]
         lines.append([name, *shown, *seeds, mine[0]["queries"], *theirs])
@@ -70,8 +71,8 @@ def tests(differences: Sequence[Told]) -> tuple[list[str], list[list[Cell]]]:
     rows: list[list[Cell]] = [
         [
             row["of"], row["against"], row["measure"],
-            with_ends(row["difference"], row["low"], row["high"], "+.4f"), p_text(row["p"]),
-            p_text(row["p_holm"]), "yes" if is_significant(row) else "no", row["queries"],
+            row_text(row, "difference", "+.4f"), p_text(row["p"], row["queries"]),
+            p_text(row["p_holm"], row["queries"]), yes_or_no(row["p_holm"]), row["queries"],
         ]
         for row in differences
     ]  # fmt: skip
@@ -85,8 +86,10 @@ def verdicts(part: str, differences: Sequence[Told]) -> list[str]:
         return [f"{told}: nothing is compared."]
     sure: dict[str, list[str]] = {}
     open_ones: dict[str, list[str]] = {}
-    for row in differences:
-        if is_significant(row):
+    few = [row for row in differences if row["p_holm"] is None]
+    tested = [row for row in differences if row["p_holm"] is not None]
+    for row in tested:
+        if is_significant(row["p_holm"]):
             side = "above" if row["difference"] > 0 else "below"
             size = f"{row['measure']} {row['difference']:+.4f}"
             sure.setdefault(_pair(part, row, side), []).append(size)
@@ -97,8 +100,15 @@ def verdicts(part: str, differences: Sequence[Told]) -> list[str]:
         found.append(f"{told}, significant at {SIGNIFICANT} (Holm): {_listed(sure)}.")
     if open_ones:
         what = "nothing is significant" if not sure else "not significant"
-        sizes = " and ".join(map(str, dict.fromkeys(r["queries"] for r in differences if not is_significant(r))))
+        some = [row["queries"] for row in tested if not is_significant(row["p_holm"])]
+        sizes = " and ".join(map(str, dict.fromkeys(some)))
         found.append(f"{told}, {what} on {sizes} queries: {_listed(open_ones)}.")
+    if few:
+        names: dict[str, list[str]] = {}
+        for row in few:
+            names.setdefault(_pair(part, row), []).append(row["measure"])
+        sizes = " and ".join(map(str, dict.fromkeys(row["queries"] for row in few)))
+        found.append(f"{told}, not tested on {sizes} queries, {TOO_FEW}: {_listed(names)}.")
     return found
 
 
@@ -125,7 +135,7 @@ def length_table(report: Report, told: Told) -> None:
     for group, theirs in zip(groups, PAPER["table6"], strict=True):
         for name in dict.fromkeys(row["name"] for row in table["rows"]):
             mine = [found[group, name, measure] for measure in measures]
-            shown = [with_ends(row["mean"], row["low"], row["high"], ".4f") for row in mine]
+            shown = [row_text(row, "mean", ".4f") for row in mine]
             papers = [_papers("table6", theirs, name, measures)] * beside
             rows.append([group, name, *shown, mine[0]["queries"], *papers])
     columns = ["queries of", "", *measures, "queries", *[papers_column("Robust04", measures)] * beside]

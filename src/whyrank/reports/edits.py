@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from whyrank.evaluation.estimate import row_text
 from whyrank.reports.edit_figures import moves, turned_pieces
 from whyrank.reports.html import Cell, Figures, Report
-from whyrank.reports.numbers import with_ends
 from whyrank.store.atomic import write_json, write_text
 
 RESULT = "edit.json"
@@ -118,7 +118,7 @@ def cost_table(report: Report, costs: list[tuple[str, Mapping[str, Any]]], first
     report.table([*([first] if first else []), *columns], rows, COST_TOLD)
 
 
-def estimate_text(estimate: Mapping[str, Any], form: str = ".4f") -> str:
+def with_count(estimate: Mapping[str, Any], form: str = ".4f") -> str:
     """`0.7768 [0.7109, 0.8438] (n=26)`."""
     return f"{with_interval(estimate, form)} (n={estimate['n']})"
 
@@ -127,7 +127,7 @@ def with_interval(estimate: Mapping[str, Any] | None, form: str = ".4f") -> str 
     """`0.7768 [0.7109, 0.8438]`."""
     if estimate is None or estimate["value"] is None:
         return None
-    return with_ends(estimate["value"], estimate["low"], estimate["high"], form)
+    return row_text(estimate, "value", form)
 
 
 def _moved(report: Report, told: Mapping[str, Any]) -> None:

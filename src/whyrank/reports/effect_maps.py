@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from whyrank.evaluation.estimate import estimate_text, is_significant
+from whyrank.evaluation.interval import NOT_DEFINED, Interval
 from whyrank.reports.heatmaps import heat_maps, robust_end
 from whyrank.reports.html import Cell, Data
-from whyrank.reports.numbers import with_ends
 
-SIGNIFICANT = 0.05
 COLUMNS = ("panel", "site", "value", "low", "high", "p (Holm)", "n", "queries")
 
 
@@ -20,21 +20,25 @@ class Spot(NamedTuple):
     row: int
     column: int
     value: float | None
-    low: float | None = None
-    high: float | None = None
+    ends: Interval | None = None
     p: float | None = None
     n: int = 0
     queries: int | None = None
 
     @property
     def significant(self) -> bool:
-        return self.p is not None and self.p < SIGNIFICANT
+        return is_significant(self.p)
+
+    @property
+    def interval(self) -> Interval:
+        return Interval.none(NOT_DEFINED) if self.ends is None else self.ends
 
     @property
     def told(self) -> str:
-        if self.low is None and self.value is not None:
-            return f"{self.name} ({self.value:.3g})"
-        return f"{self.name} ({with_ends(self.value, self.low, self.high, '.3g')})"
+        if self.value is not None and not self.interval:
+            why = "" if self.ends is None else f", {self.ends.reason}"
+            return f"{self.name} ({self.value:.3g}{why})"
+        return f"{self.name} ({estimate_text(self.value, self.interval, '.3g')})"
 
 
 class Axis(NamedTuple):
@@ -87,10 +91,12 @@ def counted(spots: Sequence[Spot]) -> str:
 
 def _rows(panels: Mapping[str, Sequence[Spot]]) -> list[list[Cell]]:
     return [
-        [name, s.name, s.value, s.low, s.high, s.p, s.n, s.queries]
-        for name, spots in panels.items()
-        for s in spots
+        [name, s.name, s.value, *_ends(s), s.p, s.n, s.queries] for name, spots in panels.items() for s in spots
     ]
+
+
+def _ends(spot: Spot) -> tuple[float | None, float | None]:
+    return (spot.interval.low, spot.interval.high) if spot.interval else (None, None)
 
 
 def head_axes(panels: Mapping[str, Sequence[Spot]]) -> tuple[Axis, Axis]:
@@ -104,7 +110,7 @@ def site_spot(site: Mapping[str, Any], name: str, row: int, column: int, *, raw:
     """Of a site's summary: its share of the gap, or its `raw` mean effect on the score. There is no share where
     the pairs that have the site may have no gap."""
     value, ends = ("mean_effect", "mean_interval") if raw else ("share", "share_interval")
-    shown, low, high = site[value], site[ends]["low"], site[ends]["high"]
+    shown, interval = site[value], Interval.from_json(site[ends])
     if not raw and not site.get("sure", True):
-        shown = low = high = None
-    return Spot(name, row, column, shown, low, high, site["p_holm"], site["n"], site["queries"])
+        shown = None
+    return Spot(name, row, column, shown, interval, site["p_holm"], site["n"], site["queries"])

@@ -6,12 +6,13 @@ import math
 from pathlib import Path
 from typing import Any
 
-from whyrank.reports.audit import p_text
+from whyrank.evaluation.estimate import SIGNIFICANT, is_significant, p_text, row_text, significance_text
+from whyrank.evaluation.interval import FEWEST_QUERIES
 from whyrank.reports.by_measure import by_measure, mean_text
 from whyrank.reports.finetune_figures import learning_curves, mean_bars
 from whyrank.reports.html import Cell, Report
 from whyrank.reports.judgements import judgements_used
-from whyrank.reports.numbers import SIGNIFICANT, counted, is_significant, with_ends
+from whyrank.reports.numbers import counted
 from whyrank.store.atomic import write_json, write_text
 
 #: The paper's names of the conditions.
@@ -44,8 +45,12 @@ def verdict(told: Told) -> list[str]:
     found: list[str] = []
     for family, (where, nothing) in families.items():
         mine = [row for row in told["differences"] if row["family"] == family]
-        sure = [row for row in mine if is_significant(row)]
-        if mine and not sure:
+        sure = [row for row in mine if is_significant(row["p_holm"])]
+        if mine and all(row["p_holm"] is None for row in mine):
+            found.append(
+                f"{nothing} can be tested: {queries} test queries are too few, {FEWEST_QUERIES} are needed."
+            )
+        elif mine and not sure:
             found.append(f"{nothing} is significant at {SIGNIFICANT} (Holm) on {queries} test queries.")
         elif sure:
             listed = "; ".join(f"{_name(row)} {_with(row, 'difference', '+')}" for row in sure)
@@ -121,7 +126,7 @@ def _differences(told: Told) -> tuple[list[str], list[list[Cell]], str]:
     rows: list[list[Cell]] = [
         [
             f"{row['of']} - {row['against']}", row["measure"], _with(row, "difference", "+"),
-            p_text(row["p"]), p_text(row["p_holm"]),
+            p_text(row["p"], row["queries"]), p_text(row["p_holm"], row["queries"]),
         ]
         for row in told["differences"]
     ]  # fmt: skip
@@ -177,8 +182,10 @@ def _name(row: Told) -> str:
 
 
 def _with(row: Told, value: str, sign: str = "") -> str:
-    return with_ends(row[value], row["low"], row["high"], f"{sign}.4f")
+    return row_text(row, value, f"{sign}.4f")
 
 
 def _chance(row: Told) -> str:
-    return f"p {p_text(row['p_holm'])}{'' if is_significant(row) else ', not significant'}"
+    if row["p_holm"] is None:
+        return significance_text(None)
+    return f"p {p_text(row['p_holm'])}{'' if is_significant(row['p_holm']) else ', not significant'}"

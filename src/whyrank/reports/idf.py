@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from whyrank.evaluation.estimate import row_text
 from whyrank.reports.edits import write_result
 from whyrank.reports.heatmaps import interval_bars
 from whyrank.reports.html import Cell, Figures, Report
-from whyrank.reports.numbers import with_ends
 from whyrank.reports.style import INK, SERIES, as_svg, bare, drawing
 
 RESULT = "idf.json"
@@ -115,4 +115,4 @@ def _named(order: Sequence[Word], count: int = 12) -> list[Word]:
 
 
 def _r(row: Mapping[str, Any]) -> str:
-    return with_ends(row["r"], row["low"], row["high"], "+.4f")
+    return row_text(row, "r", "+.4f")

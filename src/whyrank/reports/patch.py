@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.axioms.same_score import no_gap
-from whyrank.reports.audit import p_text
+from whyrank.evaluation.estimate import p_text
 from whyrank.reports.html import Cell, Figures, Report
 from whyrank.reports.pair_texts import add_texts
 from whyrank.reports.patch_figures import (

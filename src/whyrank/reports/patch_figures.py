@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from whyrank.evaluation.estimate import estimate_text, is_significant
+from whyrank.evaluation.interval import Interval
 from whyrank.reports.heatmaps import heat_maps, interval_bars, scatter
 from whyrank.reports.html import Cell, Figures
-from whyrank.reports.numbers import with_ends
 from whyrank.text.categories import CATEGORIES
 
 #: Sites in the bar chart.
 LEADING = 15
-SIGNIFICANT = 0.05
 #: Rows of a map of heads by category.
 MOST_ROWS = 24
 #: A split has a figure of its own when it has so many values at most.
@@ -209,13 +209,13 @@ def _is_head(site: Site) -> bool:
 
 
 def _significant(site: Site) -> bool:
-    return site["p_holm"] is not None and site["p_holm"] < SIGNIFICANT
+    return is_significant(site["p_holm"])
 
 
-def with_interval(value: float | None, interval: dict[str, float | None]) -> str | None:
+def with_interval(value: float | None, interval: dict[str, Any]) -> str | None:
     if value is None:
         return None
-    return with_ends(value, interval["low"], interval["high"], "+.3f")
+    return estimate_text(value, Interval.from_json(interval), "+.3f")
 
 
 def r_text(told: dict[str, Any]) -> str:

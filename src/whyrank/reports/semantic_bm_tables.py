@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from whyrank.evaluation.estimate import row_text
 from whyrank.reports.html import Cell, Report
-from whyrank.reports.numbers import with_ends
 
 #: Models by name, as they are shown.
 NAMES = {
@@ -23,7 +23,7 @@ NAMES = {
 
 def with_interval(told: dict[str, Any] | None, value: str = "mean") -> str:
     """`0.816 [0.790, 0.840]`, or a dash for what is not defined."""
-    return "–" if told is None else with_ends(told[value], told["low"], told["high"])
+    return "–" if told is None else row_text(told, value)
 
 
 def models_table(report: Report, protocol: dict[str, Any], caption: str) -> None:

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from whyrank.encoders.site import short_name
+from whyrank.evaluation.estimate import row_text
+from whyrank.evaluation.interval import Interval
 from whyrank.reports.beside import OPEN, Beside
-from whyrank.reports.numbers import with_ends
 
 SCORING = ("10.1", "10.4", "10.7", "10.10")
 CONTEXTUALIZATION = ("8.10", "9.11")
@@ -55,9 +56,10 @@ def _circuit(told: dict[str, Any]) -> Iterator[Beside]:
     for what, paper, step in (("to the logits", 0.99, first), ("to the scoring heads' values", 0.83, values)):
         between = step and step["between_sets"]
         if between:
-            ends = between["interval"]
-            yield Beside.number(f"TFC1 against STMC1, {what}: r", paper, between["pearson"], ends["low"],
-                                ends["high"], f"{between['sites']} heads, {between['pairs']} pairs")  # fmt: skip
+            yield Beside.number(
+                f"TFC1 against STMC1, {what}: r", paper, between["pearson"],
+                Interval.from_json(between["interval"]), f"{between['sites']} heads, {between['pairs']} pairs",
+            )  # fmt: skip
     yield from _attention(told, known)
     yield from _independence(told)
     yield from _ablation(told)
@@ -71,7 +73,7 @@ def _attention(told: dict[str, Any], known: bool) -> Iterator[Beside]:
     if roles["scoring"]["role_absolute"]:
         mine = roles["scoring"]["role_absolute"]
         yield Beside.number("CLS attention to query tokens against IDF, mean |r| of the scoring heads", 0.67,
-                            mine["r"], mine["low"], mine["high"], n)  # fmt: skip
+                            mine["r"], Interval.from_json(mine), n)  # fmt: skip
     for head in told["roles"]["scoring"]:
         one, name = heads[head]["pooled"]["scoring"], _short([head])[0]
         said, holds = (SIGNS.get(name, "–"), _sign_agrees(name, one)) if known else ("–", None)
@@ -80,12 +82,12 @@ def _attention(told: dict[str, Any], known: bool) -> Iterator[Beside]:
         if known and head in heads:
             one = heads[head]["pooled"]["contextualization"]
             yield Beside.number(f"{_short([head])[0]}: query-to-query attention against IDF, r", paper, one["r"],
-                                one["low"], one["high"], _n(one))  # fmt: skip
+                                Interval.from_json(one), _n(one))  # fmt: skip
     for name, paper, key in (("matching heads", 0.5, "role"), ("all other heads", 0.132, "others")):
         one = roles["matching"][key]
         if one:
             yield Beside.number(f"attention to document tokens against cosine, mean r of {name}", paper, one["r"],
-                                one["low"], one["high"], _n(first["matching"], "pairs of tokens"))  # fmt: skip
+                                Interval.from_json(one), _n(first["matching"], "pairs of tokens"))  # fmt: skip
 
 
 #: What the paper says the scoring heads read, and the sign of r that follows.
@@ -112,7 +114,7 @@ def _sign_agrees(head: str, one: dict[str, Any]) -> bool | None:
 def _independence(told: dict[str, Any]) -> Iterator[Beside]:
     u0, paths = told.get("u0_against_matching"), told.get("matching_to_scoring")
     if u0:
-        yield Beside.number("U0 against matching score, r", 0.143, u0["r"], u0["low"], u0["high"],
+        yield Beside.number("U0 against matching score, r", 0.143, u0["r"], Interval.from_json(u0),
                             f"{u0['n']} tokens of {u0['queries']} queries")  # fmt: skip
     if paths and "q" in paths:
         q, v = paths["q"], paths["v"]
@@ -197,13 +199,13 @@ def _activation(told: dict[str, Any]) -> Iterator[Beside]:
     one = told.get("compared")
     if one:
         yield Beside.number("TFC1 against STMC1, activation patching: r", 0.96, one["pearson"],
-                            one["interval"]["low"], one["interval"]["high"],
+                            Interval.from_json(one["interval"]),
                             f"{one['sites']} heads, {told['pairs']} pairs")  # fmt: skip
 
 
 def _idf(told: dict[str, Any]) -> Iterator[Beside]:
     one = told["correlations"][0]
-    yield Beside.number(f"U0 against IDF ({told['idf']}), r", -0.7136, one["r"], one["low"], one["high"],
+    yield Beside.number(f"U0 against IDF ({told['idf']}), r", -0.7136, one["r"], Interval.from_json(one),
                         f"{one['n']} words")  # fmt: skip
 
 
@@ -236,7 +238,7 @@ def _suppress(told: dict[str, Any]) -> Iterator[Beside]:
     n = f"{told['kept']} pairs of {told['words']} words"
     one = last["success"]
     yield Beside.number(
-        f"unsafe below safe, scale {last['scale']:g}", 0.804, one["value"], one["low"], one["high"], n
+        f"unsafe below safe, scale {last['scale']:g}", 0.804, one["value"], Interval.from_json(one), n
     )
     more = told["control"]["more"]
     yield Beside.holds(
@@ -245,7 +247,7 @@ def _suppress(told: dict[str, Any]) -> Iterator[Beside]:
     )  # fmt: skip
     kept = last["cost"]["agreement"]
     yield Beside.number(f"nDCG against the unedited ranking, scale {last['scale']:g}", 0.9861, kept["value"],
-                        kept["low"], kept["high"], f"{kept['queries']} queries")  # fmt: skip
+                        Interval.from_json(kept), f"{kept['queries']} queries")  # fmt: skip
 
 
 def _semantic_bm(told: dict[str, Any]) -> Iterator[Beside]:
@@ -257,7 +259,7 @@ def _semantic_bm(told: dict[str, Any]) -> Iterator[Beside]:
                 what = (
                     f"{label} against the cross-encoder, {names[protocol['name']]}, {len(told['heads'])} heads: r"
                 )
-                yield Beside.number(what, paper, one["r"], one["low"], one["high"], f"{one['n']} pairs")
+                yield Beside.number(what, paper, one["r"], Interval.from_json(one), f"{one['n']} pairs")
 
 
 READERS = {
@@ -279,16 +281,15 @@ def _pairs(step: dict[str, Any] | None) -> int:
 
 
 def _with(told: dict[str, Any]) -> str:
-    return with_ends(told["r"], told["low"], told["high"])
+    return row_text(told, "r")
 
 
 def _share(site: dict[str, Any]) -> str:
-    ends = site["share_interval"]
-    return with_ends(site["share"], ends["low"], ends["high"])
+    return row_text(site, "share", ends="share_interval")
 
 
 def _value(one: dict[str, Any]) -> str:
-    return with_ends(one["value"], one["low"], one["high"], "+.2f")
+    return row_text(one, "value", "+.2f")
 
 
 def _mean(points: list[dict[str, Any]]) -> float:

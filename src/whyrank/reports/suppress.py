@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.reports.edit_figures import suppression
-from whyrank.reports.edits import cost_table, dial_in_words, estimate_text, holders_table, write_result
+from whyrank.reports.edits import cost_table, dial_in_words, holders_table, with_count, write_result
 from whyrank.reports.html import Cell, Figures, Report
 
 RESULT = "suppress.json"
@@ -31,7 +31,7 @@ def write_suppress(told: dict[str, Any], folder: Path, manifest: dict[str, Any])
     holders_table(report, [told["holders"]])
     report.heading("Scale by scale")
     rows: list[list[Cell]] = [
-        [f"{row['scale']:g}", estimate_text(row["success"], ".3f"), estimate_text(row["gap"], "+.4f")]
+        [f"{row['scale']:g}", with_count(row["success"], ".3f"), with_count(row["gap"], "+.4f")]
         for row in told["scales"]
     ]
     report.table(
@@ -56,8 +56,8 @@ def control_in_words(told: Mapping[str, Any]) -> str:
     control = told["control"]
     return (
         f"At scale {control['scale']:g}, the same rows moved as far along a random direction put "
-        f"{estimate_text(control['success'], '.3f')} of the unsafe documents below; the edit does so by "
-        f"{estimate_text(control['more'], '+.3f')} more."
+        f"{with_count(control['success'], '.3f')} of the unsafe documents below; the edit does so by "
+        f"{with_count(control['more'], '+.3f')} more."
     )
 
 

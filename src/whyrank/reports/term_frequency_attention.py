@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from whyrank.evaluation.estimate import row_text
 from whyrank.reports.heatmaps import heat_maps
 from whyrank.reports.html import Cell, Figure, Figures, Report
 from whyrank.reports.lines import Point, line_plots
-from whyrank.reports.numbers import with_ends
 from whyrank.text.categories import CATEGORIES
 
 #: What is drawn over k: does a head leave the injected term for other query words?
@@ -90,7 +90,7 @@ def _strongest(rows: Sequence[dict[str, Any]]) -> str:
         mine = [r for r in rows if r["head"] == head and r["from"] == "inj" and r["mean"] is not None]
         if mine:
             top = max(mine, key=lambda row: row["mean"])
-            said.append(f"in {head} {top['to']} ({with_ends(top['mean'], top['low'], top['high'], '.2f')})")
+            said.append(f"in {head} {top['to']} ({row_text(top, 'mean', '.2f')})")
     return f"The injected term reads most: {', '.join(said)}." if said else ""
 
 
@@ -115,9 +115,7 @@ def _example(example: dict[str, Any]) -> Figure:
 
 
 def attention_table(report: Report, told: dict[str, Any]) -> None:
-    rows: list[list[Cell]] = [
-        [r["head"], r["quantity"], with_ends(r["mean"], r["low"], r["high"]), r["n"]] for r in told["attention"]
-    ]
+    rows: list[list[Cell]] = [[r["head"], r["quantity"], row_text(r, "mean"), r["n"]] for r in told["attention"]]
     if rows:
         columns = ["head", "attention", "mean", "pairs"]
         caption = "Perturbed run; a pair that lacks a category is out."

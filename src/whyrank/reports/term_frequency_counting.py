@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from whyrank.encoders.site import short_name
+from whyrank.evaluation.estimate import row_text
 from whyrank.reports.html import Cell, Figure, Figures, Report
 from whyrank.reports.lines import Point, line_plots
-from whyrank.reports.numbers import with_ends
 
 FIT_COLUMNS = (
     "head", "curve", "a", "b", "R2", "AICc", "best in", "verdict", "late over early", "documents",
@@ -67,15 +67,15 @@ def _violations(curves: dict[str, Any]) -> Figure:
     ]  # fmt: skip
     read = "; ".join(_first_and_last(name, one["violations"]["points"]) for name, one in curves.items())
     caption = (
-        "Pairs whose score does not rise, over k; bands: Wilson's 95% intervals; thin: a ln k + b, fitted to k up "
-        f"to 5. {read}."
+        "Pairs whose score does not rise, over k; bands: 95% intervals over queries; thin: a ln k + b, fitted to "
+        f"k up to 5. {read}."
     )
     return svg, caption, (["variant", "k", "share", "low", "high", "n"], data)
 
 
 def _first_and_last(name: str, points: list[dict[str, Any]]) -> str:
     ends = [points[0], points[-1]] if len(points) > 1 else points
-    shown = ", ".join(f"{with_ends(p['mean'], p['low'], p['high'], '.0%')} at k = {p['k']}" for p in ends)
+    shown = ", ".join(f"{row_text(p, 'mean', '.0%')} at k = {p['k']}" for p in ends)
     return f"{name}: {shown} (n = {points[0]['n']})" if points else f"{name}: none"
 
 
@@ -153,14 +153,20 @@ def _violation_fits(report: Report, curves: dict[str, Any]) -> None:
 
 
 def _fit(fit: dict[str, Any]) -> list[Cell]:
-    ends = fit["r2_interval"]
     aicc = "–" if fit["aicc"] is None else f"{fit['aicc']:.1f}"
-    shown = with_ends(fit["r2"], ends["low"], ends["high"], ".2f")
-    return [fit["curve"], f"{fit['a']:+.3g}", f"{fit['b']:+.3g}", shown, aicc, f"{fit['best_in']:.0%}"]
+    shown = row_text(fit, "r2", ".2f", "r2_interval")
+    return [
+        fit["curve"],
+        f"{fit['a']:+.3g}",
+        f"{fit['b']:+.3g}",
+        shown,
+        aicc,
+        "–" if fit["best_in"] is None else f"{fit['best_in']:.0%}",
+    ]
 
 
 def _ratio(ratio: dict[str, Any] | None) -> str:
-    return "–" if ratio is None else with_ends(ratio["value"], ratio["low"], ratio["high"], ".2f")
+    return "–" if ratio is None else row_text(ratio, "value", ".2f")
 
 
 def _points(curve: dict[str, Any]) -> list[Point]:

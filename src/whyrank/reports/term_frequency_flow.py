@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from whyrank.evaluation.estimate import row_text
 from whyrank.reports.flow_figure import MOST, Flow, flow_figure, share
 from whyrank.reports.html import Cell, Figures
-from whyrank.reports.numbers import with_ends
 
 MEASURED = ("stands", "moves", "lands")
 COLUMNS = ("kind", "layer", "from", "to", "share", "low", "high", "n")
@@ -70,4 +70,4 @@ def _bands(flow: Flow) -> Iterator[list[Cell]]:
 
 
 def _with(one: Mapping[str, Any]) -> str:
-    return with_ends(one["share"], one["low"], one["high"], ".2f")
+    return row_text(one, "share", ".2f")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from whyrank.encoders.site import short_name
+from whyrank.evaluation.interval import Interval
 from whyrank.reports.effect_maps import Axis, Spot, effect_map, head_axes, site_spot
 from whyrank.reports.html import Figures
 from whyrank.text.categories import CATEGORIES
@@ -133,17 +134,16 @@ def _controls(told: dict[str, Any], base: str) -> dict[str, list[Spot]]:
 
 
 def _against_spot(row: Site, value: str, p: float | None) -> Spot:
-    low, high = (row["low"], row["high"]) if value == "difference" else (None, None)
+    ends = Interval.from_json(row) if value == "difference" else None
     layer, head = row["layer"], row["head"]
-    return Spot(f"{layer}.{head}", layer, head, row[value], low, high, p, row["n"], row["queries"])
+    return Spot(f"{layer}.{head}", layer, head, row[value], ends, p, row["n"], row["queries"])
 
 
 def _difference_spot(row: Site) -> Spot:
     name = short_name(row["site"])
     layer, head = map(int, name.split("."))
-    return Spot(
-        name, layer, head, row["difference"], row["low"], row["high"], row["p_holm"], row["n"], row["queries"]
-    )
+    ends = Interval.from_json(row)
+    return Spot(name, layer, head, row["difference"], ends, row["p_holm"], row["n"], row["queries"])
 
 
 def _categories(sites: Sequence[Site]) -> list[str]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from whyrank.evaluation.estimate import estimate_text, row_text
+from whyrank.evaluation.interval import FEWEST_QUERIES, Interval
 from whyrank.evaluation.wilson import wilson
 from whyrank.reports.beside import Beside
 from whyrank.reports.effect_maps import Spot
-from whyrank.reports.numbers import with_ends
 from whyrank.reports.term_frequency_heads import head_spots, leading_sites
 from whyrank.reports.term_frequency_paper_counting import counting_findings
 from whyrank.reports.term_frequency_verdicts import beyond, judged, majority, some_of
@@ -53,7 +54,7 @@ def _heads(told: dict[str, Any], known: bool) -> Iterator[Beside]:
         if head in top:
             one = top[head]
             yield Beside.number(
-                f"{head}, appended, ranks {TOP}: share", paper, one.value, one.low, one.high, f"{one.n} pairs"
+                f"{head}, appended, ranks {TOP}: share", paper, one.value, one.interval, f"{one.n} pairs"
             )
 
 
@@ -66,7 +67,7 @@ def _together(told: dict[str, Any]) -> Iterator[Beside]:
         yield Beside.holds(what, paper, "not measured", "–", None)
         return
     half = beyond(band["low"], band["high"], 0.5)
-    shown = with_ends(band["share"], band["low"], band["high"])
+    shown = row_text(band, "share")
     told_of = "chosen on one half of the queries, measured on the other"
     yield judged(Beside.holds(what, paper, shown, f"{band['n']} pairs", half, told_of), band["n"])
 
@@ -124,10 +125,11 @@ def _replaced(told: dict[str, Any], known: bool) -> Iterator[Beside]:
     groups = told["sets"]["append"]["splits"].get("term_present") or {}
     holding, lacking = (max((s["n"] for s in groups.get(name) or []), default=0) for name in ("yes", "no"))
     if holding + lacking:
-        ends = wilson(holding, holding + lacking)
+        every = holding + lacking
+        ends = wilson(holding, every) if every >= FEWEST_QUERIES else Interval.none("too few documents")
         yield Beside.holds(
             "documents that hold the term: only these differ when it is replaced", "about 10%",
-            with_ends(holding / (holding + lacking), *ends, ".0%"), f"{holding + lacking} documents", None,
+            estimate_text(holding / every, ends, ".0%"), f"{every} documents", None,
             "a matter of the collection; here only such documents are replaced in",
         )  # fmt: skip
 
@@ -143,7 +145,7 @@ def _aggregation(told: dict[str, Any]) -> Iterator[Beside]:
     others = early if top in late else late
     apart = bool(others) and all(_above(top["lands"], row["lands"]) for row in others)
     reads_cls = "[CLS]" in told["reads"]
-    shown = with_ends(top["lands"]["share"], top["lands"]["low"], top["lands"]["high"], ".2f")
+    shown = row_text(top["lands"], "share", ".2f")
     row = Beside.holds(
         "where attention gathers the signal in [CLS]", "layers 4 and 5 of 6: the last third",
         f"most in layer {top['layer']} of {told['layers']} ({shown})", f"{top['lands']['n']} pairs",
@@ -157,14 +159,14 @@ def _adherence(told: dict[str, Any]) -> Iterator[Beside]:
     """How often an appended term raises the score: over all ranks, and in the top ten."""
     for summary in (told["questions"]["audit"].get("TFC1:append") or {}).get("axioms", []):
         holds = summary["shares"]["holds"]
-        ends = wilson(round(holds * summary["n"]), summary["n"])
+        ends = Interval.from_json(summary["intervals"]["holds"])
         what = "an appended term raises the score beyond the neutral band, all ranks"
-        yield Beside.number(what, 0.968, holds, *ends, f"{summary['n']} pairs")
+        yield Beside.number(what, 0.968, holds, ends, f"{summary['n']} pairs")
     band = (told["sets"]["append"].get("adherence") or {}).get(TOP)
     if band:
         yield Beside.number(
             f"an appended term raises the score, ranks {TOP}", 0.805, band["adherent"] / band["pairs"],
-            *wilson(band["adherent"], band["pairs"]), f"{band['pairs']} pairs",
+            Interval.from_json(band["interval"]), f"{band['pairs']} pairs",
         )  # fmt: skip
 
 
@@ -174,14 +176,15 @@ def _band_spots(told: dict[str, Any], band: str) -> Sequence[Spot]:
 
 def _surely_larger(one: Spot, other: Spot) -> bool:
     """By the sizes of both: the ends of the one farther from 0 than all of the other."""
-    if one.low is None or one.high is None or other.low is None or other.high is None:
+    here, there = one.interval, other.interval
+    if not here or not there:
         return False
-    least = 0.0 if one.low <= 0 <= one.high else min(abs(one.low), abs(one.high))
-    return least > max(abs(other.low), abs(other.high))
+    least = min(abs(here.low), abs(here.high)) if here.leaves_out_zero else 0.0
+    return least > max(abs(there.low), abs(there.high))
 
 
 def _size(spot: Spot) -> str:
-    return with_ends(spot.value, spot.low, spot.high, ".2f")
+    return estimate_text(spot.value, spot.interval, ".2f")
 
 
 def _sign(site: dict[str, Any]) -> int:

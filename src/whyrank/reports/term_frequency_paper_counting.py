@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from whyrank.encoders.site import short_name
+from whyrank.evaluation.estimate import estimate_text, row_text
+from whyrank.evaluation.interval import Interval
 from whyrank.reports.beside import Beside
-from whyrank.reports.numbers import with_ends
 from whyrank.reports.term_frequency_verdicts import judged, majority, some_of
 
 HEADS = ("1.0", "1.9", "1.6", "0.9")
@@ -76,7 +77,7 @@ def _slopes(what: str, curves: dict[str, Any], n: str) -> Iterator[Beside]:
         return
     below = sum(one["high"] is not None and one["high"] < 1 for one in ratios.values())
     above = sum(one["low"] is not None and one["low"] >= 1 for one in ratios.values())
-    shown = [f"{head} {with_ends(one['value'], one['low'], one['high'], '.2f')}" for head, one in ratios.items()]
+    shown = [f"{head} {row_text(one, 'value', '.2f')}" for head, one in ratios.items()]
     yield Beside.holds(
         what, "below 1: sublinear", some_of(shown), n,
         True if below == len(ratios) else False if above > len(ratios) / 2 else None,
@@ -89,24 +90,23 @@ def _gains(curves: dict[str, Any]) -> Iterator[Beside]:
     one."""
     what, paper = f"gain of one more beyond k = {FAR}, by the whole effect", "below 0.5%"
     one_more, all_before = (curves.get(name, {}).get("effects", {}) for name in ("marginal", "cumulative"))
-    parts: dict[str, tuple[float, float | None, float | None, int]] = {}
+    parts: dict[str, tuple[float, Interval, int]] = {}
     measured = False
     for site, curve in one_more.items():
         gain = _at(curve["points"], FAR)
         whole = _at(all_before.get(site, {}).get("points", []), FAR)
         measured |= bool(gain and whole)
         if gain and whole and _outside(whole["low"], whole["high"], 0.0):
-            ends = [None if gain[end] is None else gain[end] / whole["mean"] for end in ("low", "high")]
-            low, high = sorted(e for e in ends if e is not None) if None not in ends else (None, None)
-            parts[short_name(site)] = (gain["mean"] / whole["mean"], low, high, gain["n"])
+            ends = Interval.from_json(gain).scaled(1 / whole["mean"])
+            parts[short_name(site)] = (gain["mean"] / whole["mean"], ends, gain["n"])
     if not parts:
         why = "no head surely has an effect to gain on" if measured else f"k = {FAR} was not asked for"
         yield Beside.holds(what, paper, "not measured", "–", None, why)
         return
-    small = [h for h, (_, low, high, _) in parts.items() if _within(low, high, LITTLE)]
-    large = [h for h, (_, low, high, _) in parts.items() if _outside(low, high, LITTLE)]
-    shown = some_of([f"{head} {with_ends(*part[:3], '.1%')}" for head, part in parts.items()])
-    n = max(part[3] for part in parts.values())
+    small = [h for h, (_, ends, _) in parts.items() if ends and _within(ends.low, ends.high, LITTLE)]
+    large = [h for h, (_, ends, _) in parts.items() if ends and _outside(ends.low, ends.high, LITTLE)]
+    shown = some_of([f"{head} {estimate_text(*part[:2], '.1%')}" for head, part in parts.items()])
+    n = max(part[2] for part in parts.values())
     row = Beside.holds(
         what, paper, shown, f"{n} documents",
         True if len(small) == len(parts) else False if large else None,
@@ -139,7 +139,7 @@ def _violations(name: str, curves: dict[str, Any]) -> Iterator[Beside]:
     grows: bool | None = None
     if n >= FEWEST and None not in (first["low"], first["high"], last["low"], last["high"]):
         grows = True if last["low"] > first["high"] else False if last["high"] < first["low"] else None
-    shown = ", ".join(f"{with_ends(p['mean'], p['low'], p['high'], '.0%')} at k = {p['k']}" for p in (first, last))
+    shown = ", ".join(f"{row_text(p, 'mean', '.0%')} at k = {p['k']}" for p in (first, last))
     why = f"fewer than {FEWEST} documents" if n < FEWEST else "" if grows is not None else "the intervals overlap"
     if grows and not last["low"] <= MOST_VIOLATE <= last["high"]:
         than = "more" if last["mean"] > MOST_VIOLATE else "fewer"
@@ -149,16 +149,18 @@ def _violations(name: str, curves: dict[str, Any]) -> Iterator[Beside]:
     )
     log = next((fit for fit in found["fits"] if fit["curve"] == "log"), None)
     if log and log["r2"] is not None:
-        best = True if log["best_in"] >= CLEARLY else False if log["best_in"] <= 1 - CLEARLY else None
+        part = log["best_in"]
+        best = None if part is None else True if part >= CLEARLY else False if part <= 1 - CLEARLY else None
+        in_draws = "" if part is None else f", best in {part:.0%} of draws"
         yield Beside.holds(
             f"how they grow ({name})", "logarithmically",
-            f"log R2 {_r2(log)}, best in {log['best_in']:.0%} of draws",
+            f"log R2 {_r2(log)}{in_draws}",
             f"{n} documents", best if grows else None, "" if grows else "they do not surely grow",
         )  # fmt: skip
 
 
 def _r2(fit: dict[str, Any]) -> str:
-    return with_ends(fit["r2"], fit["r2_interval"]["low"], fit["r2_interval"]["high"], ".2f")
+    return row_text(fit, "r2", ".2f", "r2_interval")
 
 
 def _attention(told: dict[str, Any]) -> Iterator[Beside]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from whyrank.encoders.site import short_name
+from whyrank.evaluation.estimate import estimate_text, is_significant, row_text
+from whyrank.evaluation.interval import Interval
 from whyrank.reports.circuit import with_interval
 from whyrank.reports.html import Cell, Report
-from whyrank.reports.numbers import with_ends
 from whyrank.reports.term_frequency_tables import LISTED
 
 OUTCOMES = ("holds", "neutral", "violates")
@@ -39,7 +40,7 @@ def _alike(report: Report, asked: dict[str, Any]) -> None:
 def _audits(report: Report, audits: dict[str, Any]) -> None:
     rows: list[list[Cell]] = [
         [name, one["n"], one["queries"], *(_outcome(one, outcome) for outcome in OUTCOMES),
-         with_ends(one["mean"], one["mean_interval"]["low"], one["mean_interval"]["high"], "+.3g")]
+         row_text(one, "mean", "+.3g", "mean_interval")]
         for name, audit in audits.items() for one in audit["axioms"]
     ]  # fmt: skip
     if rows:
@@ -49,15 +50,14 @@ def _audits(report: Report, audits: dict[str, Any]) -> None:
 
 
 def _outcome(summary: dict[str, Any], outcome: str) -> str:
-    ends = summary["intervals"][outcome]
-    return with_ends(summary["shares"][outcome], ends["low"], ends["high"], ".0%")
+    return estimate_text(summary["shares"][outcome], Interval.from_json(summary["intervals"][outcome]), ".0%")
 
 
 def _why(report: Report, audits: dict[str, Any]) -> None:
     """What tells violating pairs from adhering ones."""
     rows: list[list[Cell]] = [
         [name, contrast["feature"], contrast["violating"], contrast["adhering"],
-         with_ends(contrast["cliffs_delta"], contrast["interval"]["low"], contrast["interval"]["high"], "+.2f"),
+         row_text(contrast, "cliffs_delta", "+.2f", "interval"),
          *(round(one["shares"][outcome] * one["n"]) for outcome in ("violates", "holds"))]
         for name, audit in audits.items() for one in audit["axioms"] for contrast in one["why"]
     ]  # fmt: skip
@@ -78,7 +78,7 @@ def _why(report: Report, audits: dict[str, Any]) -> None:
 def _violating(report: Report, found: list[dict[str, Any]]) -> None:
     """Shares first: mean effects differ by construction, for pairs are parted by their gap."""
     order = sorted(found, key=lambda row: -abs(row["share_difference"]["value"] or 0.0))
-    sure = [row for row in order if row["p_holm"] is not None and row["p_holm"] < 0.05]
+    sure = [row for row in order if is_significant(row["p_holm"])]
     rows: list[list[Cell]] = [
         [short_name(row["site"]), with_interval(row["share_violating"], "value"), row["n_violating"],
          with_interval(row["share_adhering"], "value"), row["n_adhering"],

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from whyrank.encoders.site import short_name
+from whyrank.evaluation.estimate import estimate_text, row_text
+from whyrank.evaluation.interval import TOO_FEW, Interval
 from whyrank.reports.circuit import with_interval
 from whyrank.reports.html import Cell, Report
-from whyrank.reports.numbers import with_ends
 from whyrank.reports.term_frequency_heads import CONTROLS
 
 #: Rows of a table.
@@ -20,9 +21,9 @@ def sets_table(report: Report, told: dict[str, Any]) -> None:
     """Every set of pairs: how much, how large the gap, and whether shares of it mean anything."""
     rows: list[list[Cell]] = []
     for name, one in told["sets"].items():
-        keep, ends = one["keep"], one["gap_interval"]
+        keep, gap = one["keep"], Interval.from_json(one["gap_interval"])
         rows.append([
-            name, one["pairs"], one["queries"], with_ends(one["gap"]["mean"], ends["low"], ends["high"], "+.3g"),
+            name, one["pairs"], one["queries"], estimate_text(one["gap"]["mean"], gap, "+.3g"),
             f"{one['gap']['median']:+.3g}", f"{keep['adherent']} of {keep['pairs']}",
             keep["correlation_with_all"], _told_as(name, told["sets"]),
         ])  # fmt: skip
@@ -93,7 +94,7 @@ def _together(report: Report, joint: dict[str, Any]) -> None:
 def _differences(report: Report, rows: list[dict[str, Any]], caption: str) -> None:
     cells: list[list[Cell]] = [
         [short_name(row["site"].split("@")[0]), row["category"] or "all",
-         with_ends(row["difference"], row["low"], row["high"], "+.3g"), row["n"], row["queries"], row["p_holm"]]
+         row_text(row, "difference", "+.3g"), row["n"], row["queries"], row["p_holm"]]
         for row in rows
     ]  # fmt: skip
     if cells:
@@ -106,7 +107,10 @@ def estimators_table(report: Report, told: dict[str, Any]) -> None:
     if not found:
         report.paragraph("Nothing was estimated.")
         return
-    counts = {name: sum(row[name]["survives"] for row in found) for name in ESTIMATORS}
+    if all(row[name]["survives"] is None for row in found for name in ESTIMATORS):
+        report.paragraph(f"Which heads survive which estimator cannot be said: {TOO_FEW}.")
+        return
+    counts = {name: sum(bool(row[name]["survives"]) for row in found) for name in ESTIMATORS}
     every = sum(all(row[name]["survives"] for name in ESTIMATORS) for row in found)
     report.paragraph(
         f"Of {len(found)} heads "

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from whyrank.reports.audit import p_text
+from whyrank.evaluation.estimate import SIGNIFICANT, p_text, row_text, significance_text
 from whyrank.reports.by_measure import by_measure, mean_text
 from whyrank.reports.html import Cell, Report
 from whyrank.reports.judgements import judgements_used
-from whyrank.reports.numbers import SIGNIFICANT, counted, is_significant, span, with_ends
+from whyrank.reports.numbers import counted, span
 from whyrank.reports.train_figures import fold_means, loss_curves, loss_names, value_of
 from whyrank.store.atomic import write_json, write_text
 
@@ -33,12 +33,14 @@ def verdict(told: Told) -> list[str]:
     queries = told["table"][0]["queries"]
     found = []
     for row in told["differences"]:
-        shown = with_ends(row["difference"], row["low"], row["high"], "+.4f")
-        chance = "significant" if is_significant(row) else "not significant"
-        found.append(
-            f"{row['of']} - {row['against']}, {row['measure']}: {shown}, p {p_text(row['p_holm'])} "
-            f"(Holm), {chance} at {SIGNIFICANT} on {queries} test queries."
-        )
+        shown = row_text(row, "difference", "+.4f")
+        what = f"{row['of']} - {row['against']}, {row['measure']}: {shown}"
+        chance = significance_text(row["p_holm"])
+        if row["p_holm"] is None:
+            found.append(f"{what}, {chance} on {queries} test queries.")
+        else:
+            p = p_text(row["p_holm"])
+            found.append(f"{what}, p {p} (Holm), {chance} at {SIGNIFICANT} on {queries} test queries.")
     idle = [run for run in told["runs"] if run["chosen"] == 0]
     if idle:
         found.append(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.reports.edit_figures import Curve, scale_curves
-from whyrank.reports.edits import RESULT, dial_in_words, estimate_text, write_result
+from whyrank.reports.edits import RESULT, dial_in_words, with_count, write_result
 from whyrank.reports.html import Cell, Figures, Report
 from whyrank.reports.style import QUIET, SERIES
 
@@ -36,9 +36,9 @@ def write_experiment(told: dict[str, Any], folder: Path, manifest: dict[str, Any
     columns = ["control", "direction", "scale", "doc1", "edit less control", "doc2", "doc1 above doc2"]
     rows: list[list[Cell]] = [
         [
-            row["control"], row["direction"], f"{row['scale']:g}", estimate_text(row["doc1"], "+.3f"),
-            estimate_text(row["edit_less"], "+.3f") if row["edit_less"] else None,
-            estimate_text(row["doc2"], "+.3f"), estimate_text(row["doc1_above"], ".2f"),
+            row["control"], row["direction"], f"{row['scale']:g}", with_count(row["doc1"], "+.3f"),
+            with_count(row["edit_less"], "+.3f") if row["edit_less"] else None,
+            with_count(row["doc2"], "+.3f"), with_count(row["doc1_above"], ".2f"),
         ]
         for row in told["curves"]
     ]  # fmt: skip

@@ -10,7 +10,8 @@ import numpy as np
 
 from whyrank.collections.records import Qrels
 from whyrank.evaluation.bootstrap import clustered_intervals
-from whyrank.evaluation.correlation import LEVEL, ClusteredMoments
+from whyrank.evaluation.correlation import ClusteredMoments
+from whyrank.evaluation.interval import NOT_DEFINED, Interval
 from whyrank.evaluation.measures import per_query
 from whyrank.interventions.statistics import finite
 
@@ -40,13 +41,14 @@ class HeldOut:
         for qid in dict.fromkeys(self.qids.tolist()):
             mine = self.qids == qid
             moments.add(qid, scores[mine], stacked[:, mine])
-        drawn, own = moments.drawn(seed=self.seed), list(predictions).index(model)
-        found = moments.correlations(seed=self.seed)
+        own = list(predictions).index(model)
+        found, again = moments.correlations(seed=self.seed), moments.resampled(seed=self.seed)
+        less = again.map(lambda rows: rows[:, [own]] - rows)
+        gaps = less.intervals()
         return {
             name: {
-                "r": finite(one.r), "low": finite(one.interval.low), "high": finite(one.interval.high),
-                "n": one.n, "queries": one.clusters,
-                "less": None if i == own else _ends(found[own].r - one.r, drawn[:, own] - drawn[:, i]),
+                "r": finite(one.r), **one.interval.to_json(), "n": one.n, "queries": one.clusters,
+                "less": None if i == own else {"by": finite(float(less.value[i])), **gaps[i].to_json()},
             }
             for i, (name, one) in enumerate(zip(predictions, found, strict=True))
         }  # fmt: skip
@@ -73,10 +75,11 @@ class HeldOut:
     def _over_queries(self, values: Mapping[str, float]) -> dict[str, Any]:
         column = np.array(list(values.values()), dtype=float)
         if not len(column):
-            return {"mean": None, "low": None, "high": None, "median": None, "sd": None, "queries": 0}
+            nothing = Interval.none(NOT_DEFINED).to_json()
+            return {"mean": None, **nothing, "median": None, "sd": None, "queries": 0}
         (interval,) = clustered_intervals(column[:, None], list(values), seed=self.seed)
         return {
-            "mean": float(column.mean()), "low": finite(interval.low), "high": finite(interval.high),
+            "mean": float(column.mean()), **interval.to_json(),
             **spread(column), "queries": len(column),
         }  # fmt: skip
 
@@ -102,9 +105,3 @@ def spread(values: Sequence[float] | np.ndarray) -> dict[str, float | None]:
         "median": float(np.median(column)) if len(column) else None,
         "sd": float(column.std(ddof=1)) if len(column) > 1 else None,
     }
-
-
-def _ends(value: float, drawn: np.ndarray) -> dict[str, float | None]:
-    known = drawn[np.isfinite(drawn)]
-    low, high = np.quantile(known, LEVEL) if len(known) else (np.nan, np.nan)
-    return {"by": finite(float(value)), "low": finite(float(low)), "high": finite(float(high))}

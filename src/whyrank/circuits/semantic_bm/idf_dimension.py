@@ -36,7 +36,7 @@ class IdfDimension:
         u0 = Spectrum.of(weights, 1).oriented(torch.from_numpy(rarity)).left[:, 0].numpy()
         r, interval, words, _ = independent_pearson(rarity, u0[: len(rarity)])
         largest = int(np.argmax(np.abs(u0)))
-        told = {"idf": idf.source, "r": finite(r), "low": finite(interval.low), "high": finite(interval.high)}
+        told = {"idf": idf.source, "r": finite(r), **interval.to_json()}
         return cls(u0, {**told, "words": words, "anchor": {"token": largest, "value": float(u0[largest])}})
 
     @classmethod

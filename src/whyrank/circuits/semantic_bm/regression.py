@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyrank.evaluation.bootstrap import Interval, cluster_weights
+from whyrank.evaluation.bootstrap import resample
+from whyrank.evaluation.interval import Interval
 
 #: A column whose deviation is less than this part of its mean is constant but for rounding.
 ROUNDING = 1e-12
@@ -59,17 +60,15 @@ class Linear:
         """
         z = np.column_stack([(x - self.means) / self.deviations, np.ones(len(x))])
         names, numbers = np.unique(np.asarray(clusters), return_inverse=True)
-        if len(names) < 2:
-            return [Interval(np.nan, np.nan)] * x.shape[1]
         each = [np.flatnonzero(numbers == number) for number in range(len(names))]
         squares = np.stack([z[rows].T @ z[rows] for rows in each])
         products = np.stack([z[rows].T @ y[rows] for rows in each])
-        drawn = [
-            _solve(np.tensordot(times, squares, axes=1), times @ products)
-            for times in cluster_weights(len(names), draws, seed).astype(float)
-        ]
-        low, high = np.quantile(np.stack(drawn)[:, :-1], (0.025, 0.975), axis=0)
-        return [Interval(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+
+        def again(weights: np.ndarray) -> np.ndarray:
+            fits = [_solve(np.tensordot(times, squares, axes=1), times @ products) for times in weights]
+            return np.stack(fits)[:, :-1]
+
+        return resample(again, len(names), draws=draws, seed=seed).intervals()
 
 
 def _solve(squares: np.ndarray, products: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from whyrank.circuits.semantic_bm.models import SEMANTIC_BM, Bench, Fitted
 from whyrank.circuits.semantic_bm.protocol import Group
 from whyrank.circuits.semantic_bm.regression import Linear
 from whyrank.collections.records import Qrels
-from whyrank.evaluation.bootstrap import Interval
+from whyrank.evaluation.interval import NOT_DEFINED, Interval
 from whyrank.interventions.statistics import finite
 
 
@@ -162,7 +162,7 @@ def coefficients(
     line: Linear, heads: Sequence[Head], length: int | None = None, intervals: Sequence[Interval] | None = None
 ) -> dict[str, Any]:
     """A fit as JSON: every column with its name, how it was standardised, its weight and its slope."""
-    ends = intervals or [Interval(np.nan, np.nan)] * len(line.weights)
+    ends = intervals or [Interval.none(NOT_DEFINED)] * len(line.weights)
     rows = zip(
         features(heads, length=length), line.means, line.deviations, line.weights, line.slopes, ends, strict=True
     )
@@ -174,7 +174,7 @@ def coefficients(
             {
                 "feature": str(one), "part": one.part, "head": str(one.head) if one.head else None,
                 "position": one.position, "mean": float(mean), "deviation": float(deviation),
-                "standardised": float(weight), "low": finite(end.low), "high": finite(end.high),
+                "standardised": float(weight), **end.to_json(),
                 "slope": float(slope),
             }
             for one, mean, deviation, weight, slope, end in rows

@@ -69,4 +69,4 @@ def _axiom(
         for group, rankers in names.items()
     }
     gap = difference(holds[DGRE], holds[BERT], clusters, seed)
-    return {"axiom": label, "holds": means(holds, clusters, seed), **gap}
+    return {"axiom": label, "holds": means(holds, clusters, seed, share=True), **gap}

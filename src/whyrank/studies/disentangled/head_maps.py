@@ -15,6 +15,7 @@ from whyrank.axioms.pair import MinimalPair
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Run
 from whyrank.errors import UserError
+from whyrank.evaluation.estimate import is_significant
 from whyrank.interventions.api import neural, patch
 from whyrank.interventions.effects import Effects
 from whyrank.interventions.statistics import clusters
@@ -100,7 +101,7 @@ def _map(seeds: Sequence[Effects], seed: int) -> dict[str, Any]:
     for name, first in by_site[0].items():
         mine = [sites[name] for sites, gap in zip(by_site, gaps, strict=True) if gap["sure"] and name in sites]
         shares = [site["share"] for site in mine if site["share"] is not None]
-        significant = sum(site["p_holm"] is not None and site["p_holm"] < 0.05 for site in mine)
+        significant = sum(is_significant(site["p_holm"]) for site in mine)
         heads.append({
             "layer": first["layer"], "head": first["head"], "share": fmean(shares) if shares else None,
             "by_seed": [sites[name]["share"] for sites in by_site if name in sites],

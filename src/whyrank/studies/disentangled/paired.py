@@ -6,7 +6,6 @@ drawn together, and a test is over the queries' means.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
@@ -14,21 +13,23 @@ from typing import Any
 import numpy as np
 
 from whyrank.evaluation.bootstrap import clustered_intervals
+from whyrank.evaluation.estimate import p_over_queries
 from whyrank.evaluation.significance import holm, randomisation_test
 from whyrank.learning.tables import plain
 
-#: Fewer queries have no p: with five, all of one sign, it could not be below 2 / 2^5 = 0.06.
-FEWEST_QUERIES = 6
 #: Name -> the values of the same things, in the same order.
 Groups = Mapping[str, Sequence[float]]
 
 
-def means(groups: Groups, clusters: Sequence[str], seed: int = 0) -> dict[str, dict[str, Any]]:
-    """Each group's mean with its interval."""
+def means(
+    groups: Groups, clusters: Sequence[str], seed: int = 0, *, share: bool = False
+) -> dict[str, dict[str, Any]]:
+    """Each group's mean with its interval; `share`: of values from 0 to 1 that say how often."""
     values = np.array([list(one) for one in groups.values()]).T
-    found = clustered_intervals(values, clusters, seed=seed)
+    shares = range(len(groups)) if share else ()
+    found = clustered_intervals(values, clusters, shares=shares, seed=seed)
     return {
-        name: plain({"value": float(column.mean()), **interval._asdict()})
+        name: {**plain({"value": float(column.mean())}), **interval.to_json()}
         for name, column, interval in zip(groups, values.T, found, strict=True)
     }
 
@@ -44,11 +45,10 @@ def difference(
     for gap, cluster in zip(gaps[:, 0].tolist(), clusters, strict=True):
         by_query.setdefault(cluster, []).append(gap)
     queries = [fmean(values) for values in by_query.values()]
-    few = len(queries) < FEWEST_QUERIES
-    p = math.nan if few else randomisation_test(queries, [0.0] * len(queries), seed=seed).p
+    p = p_over_queries(queries, randomisation_test, seed=seed)
     return {
         "difference": float(gaps.mean()),
-        **interval._asdict(),
+        **interval.to_json(),
         "p": p,
         "queries": len(queries),
         "n": len(gaps),
@@ -58,6 +58,6 @@ def difference(
 def with_holm(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The rows, each with its p corrected over all of them; null where a number is not defined."""
     adjusted = holm([row["p"] for row in rows])
-    numbers = ("difference", "low", "high", "p", "p_holm")
+    numbers = ("difference", "p", "p_holm")
     found = [{**row, "p_holm": p} for row, p in zip(rows, adjusted, strict=True)]
     return [{**row, **plain({key: row[key] for key in numbers})} for row in found]

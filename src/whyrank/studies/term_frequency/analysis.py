@@ -16,7 +16,7 @@ from whyrank.encoders.site import Site, SiteSet
 from whyrank.interventions.effects import Effects
 from whyrank.interventions.intervention import Intervention
 from whyrank.interventions.plan import SitePlan
-from whyrank.interventions.statistics import compare_maps, interval_json
+from whyrank.interventions.statistics import compare_maps
 from whyrank.interventions.summary import splits
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
@@ -29,7 +29,7 @@ from whyrank.studies.term_frequency.depth import over_depth
 from whyrank.studies.term_frequency.documents import own_top
 from whyrank.studies.term_frequency.estimators import side_by_side
 from whyrank.studies.term_frequency.flow import FinalStates, final_states, information_flow, links, pick_up
-from whyrank.studies.term_frequency.gaps import mean_gap, with_sure
+from whyrank.studies.term_frequency.gaps import adherence, mean_gap, with_sure
 from whyrank.studies.term_frequency.leading import leading_heads
 from whyrank.studies.term_frequency.pages import reads
 from whyrank.studies.term_frequency.sets import PairSets, strongest_terms
@@ -166,13 +166,13 @@ class RankerStudy:
         kept = {key: told[key] for key in ("pairs", "queries", "gap", "keep", "sites")}
         parts, one = splits(frame), frame.drop_duplicates("pair")
         return {
-            **kept, "gap_interval": interval_json(ends), "sure": ends.leaves_out_zero,
+            **kept, "gap_interval": ends.to_json(), "sure": ends.leaves_out_zero,
             "splits": {
                 name: {group: with_sure(sites, parts[name][group], self.seed) for group, sites in groups.items()}
                 for name, groups in told["splits"].items()
             },
             "adherence": {
-                band: {"adherent": int((rows["perturbed"] > rows["base"]).sum()), "pairs": len(rows)}
+                band: adherence(rows, self.seed)
                 for band, rows in splits(one).get("rank", {}).items()
             },
         }  # fmt: skip
@@ -206,7 +206,7 @@ class RankerStudy:
             "append_less_prepend": paired_difference(self._append_rows, self.rows("prepend", self.prepend)),
             "append_less_prepend_by_category": paired_difference(by_category, prepended),
             "attention": self.looks("attention", self.append),
-            "patterns": [{key: row[key] for key in ("head", "from", "to", "mean", "low", "high", "n")}
+            "patterns": [{key: value for key, value in row.items() if key not in ("quantity", "k")}
                          for row in pattern],
             "example": self.stages.get("example", self._example),
             "estimators": side_by_side(self._append_rows, seed=self.seed),

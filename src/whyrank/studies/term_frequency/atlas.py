@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whyrank.evaluation.bootstrap import Interval
-from whyrank.evaluation.correlation import interval_around
-from whyrank.interventions.statistics import finite, interval_json, pearson
+from whyrank.evaluation.interval import NOT_DEFINED, Interval
+from whyrank.evaluation.map_correlation import map_correlation, map_interval
+from whyrank.interventions.statistics import finite
 from whyrank.studies.term_frequency.depth import relative_depth
 
 #: Heads that are named.
@@ -51,25 +51,27 @@ def _page(told: dict[str, Any]) -> dict[str, Any]:
 
 def _beyond(row: dict[str, Any] | None) -> bool | None:
     """Whether a head surely does something else for the term than for a word of another query in its place."""
-    if row is None or row["low"] is None or row["high"] is None:
-        return None
-    return Interval(row["low"], row["high"]).leaves_out_zero
+    interval = None if row is None else Interval.from_json(row)
+    return interval.leaves_out_zero if interval else None
 
 
 def _alike(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """r of the profiles over depth, with an interval (the draws of both are independent), and of the maps."""
     import numpy as np
 
-    profiles = [[part["value"] for part in told["depth"]["profile"]] for told in (one, other)]
-    told: dict[str, Any] = {"profile": None, "profile_low": None, "profile_high": None, "map": None}
-    if all(profiles):
-        pairs = zip(one["depth"]["draws"], other["depth"]["draws"], strict=False)
-        r = pearson(*profiles)
-        ends = interval_json(interval_around(r, np.array([pearson(a, b) for a, b in pairs])))
-        told |= {"profile": finite(r), "profile_low": ends["low"], "profile_high": ends["high"]}
+    depths = [one["depth"], other["depth"]]
+    profiles = [np.array([part["value"] for part in depth["profile"]], dtype=float) for depth in depths]
+    told: dict[str, Any] = {
+        "profile": None, "profile_interval": Interval.none(NOT_DEFINED).to_json(), "map": None,
+    }  # fmt: skip
+    if all(map(len, profiles)):
+        draws = min(len(depth["draws"]) for depth in depths)
+        drawn = [np.array(depth["draws"][:draws]).reshape(draws, len(profiles[0])) for depth in depths]
+        interval = map_interval(profiles, drawn, min(depth["queries"] for depth in depths))
+        told |= {"profile": finite(map_correlation(*profiles)), "profile_interval": interval.to_json()}
     maps = [_map(told_of) for told_of in (one, other)]
     if one["layers"] == other["layers"] and maps[0].keys() == maps[1].keys():
-        told["map"] = finite(pearson(list(maps[0].values()), [maps[1][head] for head in maps[0]]))
+        told["map"] = finite(map_correlation(list(maps[0].values()), [maps[1][head] for head in maps[0]]))
     return told
 
 

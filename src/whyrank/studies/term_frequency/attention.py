@@ -20,7 +20,6 @@ from whyrank.encoders.site import Site, short_name
 from whyrank.evaluation.bootstrap import clustered_intervals
 from whyrank.interventions.prepared import PreparedPair
 from whyrank.interventions.recording import Recording
-from whyrank.interventions.statistics import interval_json
 from whyrank.rankers.neural import NeuralRanker, no_gradients
 from whyrank.rankers.ranker import Progress
 from whyrank.text.categories import CATEGORIES
@@ -111,5 +110,5 @@ def _row(head: str, quantity: tuple[str, str], k: int | None, values: list[tuple
     first, second = quantity
     return {
         "head": head, "quantity": f"{first} -> {second}", "from": first, "to": second, "k": k,
-        "mean": float(numbers.mean()), **interval_json(interval), "n": len(numbers),
+        "mean": float(numbers.mean()), **interval.to_json(), "n": len(numbers),
     }  # fmt: skip

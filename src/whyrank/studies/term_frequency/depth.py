@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from whyrank.evaluation.bootstrap import cluster_weights, middle
-from whyrank.interventions.statistics import SiteTable, finite, interval_json
-from whyrank.studies.term_frequency.leading import SIGNIFICANT
+from whyrank.evaluation.bootstrap import resample
+from whyrank.evaluation.estimate import is_significant
+from whyrank.evaluation.interval import NOT_DEFINED, Interval
+from whyrank.interventions.statistics import SiteTable, finite
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,26 +36,29 @@ def over_depth(
     frame: pd.DataFrame, sites: Sequence[dict[str, Any]], layers: int, *, parts: int = DEPTHS, seed: int = 0
 ) -> dict[str, Any]:
     """The part of all significant |shares| in each part of the depth and their mean depth, with intervals; `draws`
-    [draws][parts] are the same in each draw."""
+    [draws][parts] are the same in each draw, of so many `queries`."""
     import numpy as np
 
-    sure = {s["site"]: s["layer"] for s in sites if s["p_holm"] is not None and s["p_holm"] < SIGNIFICANT}
+    sure = {s["site"]: s["layer"] for s in sites if is_significant(s["p_holm"]) and s["share"] is not None}
     if not sure:
-        return {"significant": 0, "profile": [], "mean": {"value": None, "low": None, "high": None}, "draws": []}
+        nothing = {"value": None, **Interval.none(NOT_DEFINED).to_json()}
+        return {"significant": 0, "profile": [], "mean": nothing, "draws": [], "queries": 0}
     rows = frame[frame["site"].isin(list(sure))]
     table = SiteTable.of(rows)
     depth = np.array([relative_depth(sure[site], layers) for site in table.sites])
     place = np.array([depth_part(sure[site], layers, parts) for site in table.sites])
-    queries = len(table.queries)
-    weights = cluster_weights(queries, DRAWS, seed) if queries > 1 else np.zeros((0, queries))
-    points, drawn = np.abs(table.shares())[None], np.abs(table.shares(weights))
-    profile, draws = (_profile(shares, place, parts) for shares in (points, drawn))
-    means = [(shares @ depth) / shares.sum(axis=1) for shares in (points, drawn)]
+    shares = resample(table.shares, len(table.queries), present=table.present, draws=DRAWS, seed=seed)
+    profile = shares.map(lambda rows: _profile(np.abs(rows), place, parts))
+    mean = shares.map(lambda rows: ((np.abs(rows) @ depth) / np.abs(rows).sum(axis=1))[:, None])
     return {
         "significant": len(sure),
-        "profile": [{"value": float(profile[0, i]), **interval_json(middle(draws[:, i]))} for i in range(parts)],
-        "mean": {"value": finite(float(means[0][0])), **interval_json(middle(means[1]))},
-        "draws": np.round(draws[np.isfinite(draws).all(axis=1)], 4).tolist(),
+        "profile": [
+            {"value": finite(float(value)), **interval.within(0, 1).to_json()}
+            for value, interval in zip(profile.value, profile.intervals(), strict=True)
+        ],
+        "mean": {"value": finite(float(mean.value[0])), **mean.interval().within(0, 1).to_json()},
+        "draws": np.round(profile.drawn[np.isfinite(profile.drawn).all(axis=1)], 4).tolist(),
+        "queries": int(table.present.min()),
     }
 
 

@@ -24,7 +24,7 @@ from whyrank.interventions.intervention import Intervention
 from whyrank.interventions.opened import OpenedPair
 from whyrank.interventions.path import PathPatching
 from whyrank.interventions.plan import SitePlan
-from whyrank.interventions.statistics import SiteTable, finite, interval_json
+from whyrank.interventions.statistics import SiteTable, finite
 from whyrank.rankers.neural import no_gradients
 
 if TYPE_CHECKING:
@@ -131,11 +131,12 @@ def _by_category(frame: pd.DataFrame, seed: int) -> dict[str, dict[str, Any]]:
         return {}
     table, pairs = SiteTable.of(frame), SiteTable.of(frame.drop_duplicates("pair").assign(site="all pairs"))
     assert pairs.queries == table.queries
-    of_all = replace(table, gap=pairs.gap.repeat(len(table.sites), axis=1))
+    gap, size = (sums.repeat(len(table.sites), axis=1) for sums in (pairs.gap, pairs.size))
+    of_all = replace(table, gap=gap, size=size)
     categories = frame.groupby("site", sort=False)["category"].first()
     shares, ends, counts = of_all.shares(), of_all.intervals(seed)["share"], table.count.sum(axis=0)
     return {
-        str(categories[site]): {"share": finite(float(shares[i])), **interval_json(ends[i]), "n": int(counts[i])}
+        str(categories[site]): {"share": finite(float(shares[i])), **ends[i].to_json(), "n": int(counts[i])}
         for i, site in enumerate(table.sites)
     }
 

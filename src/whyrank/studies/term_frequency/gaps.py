@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from whyrank.evaluation.bootstrap import Interval, clustered_intervals
+from whyrank.evaluation.bootstrap import clustered_intervals
+from whyrank.evaluation.estimate import Estimate
+from whyrank.evaluation.interval import Interval
 from whyrank.interventions.statistics import clusters
 
 if TYPE_CHECKING:
@@ -21,6 +23,13 @@ def mean_gap(rows: pd.DataFrame, seed: int = 0) -> Interval:
     gaps = (one["perturbed"] - one["base"]).to_numpy(dtype=float)
     (ends,) = clustered_intervals(gaps[:, None], clusters(one).tolist(), seed=seed)
     return ends
+
+
+def adherence(pairs: pd.DataFrame, seed: int = 0) -> dict[str, Any]:
+    """How many of the pairs score higher on the perturbed side, and the interval of their share."""
+    adherent = (pairs["perturbed"] > pairs["base"]).to_numpy(dtype=float)
+    share = Estimate.mean(adherent, clusters(pairs).tolist(), seed, share=True)
+    return {"adherent": int(adherent.sum()), "pairs": len(pairs), "interval": share.interval.to_json()}
 
 
 def with_sure(sites: Sites, rows: pd.DataFrame, seed: int = 0) -> list[dict[str, Any]]:

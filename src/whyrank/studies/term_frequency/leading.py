@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from whyrank.evaluation.estimate import is_significant
+
 #: Heads that are looked at one by one.
 MOST = 6
-SIGNIFICANT = 0.05
 
 
 def leading_heads(sites: Sequence[dict[str, Any]], most: int = MOST) -> list[str]:
@@ -15,5 +16,5 @@ def leading_heads(sites: Sequence[dict[str, Any]], most: int = MOST) -> list[str
     largest."""
     heads = [site for site in sites if site["head"] is not None and site["category"] is None]
     order = sorted(heads, key=lambda site: -abs(site["share"] or 0.0))
-    sure = [site for site in order if site["p_holm"] is not None and site["p_holm"] < SIGNIFICANT]
+    sure = [site for site in order if is_significant(site["p_holm"])]
     return [f"{site['layer']}.{site['head']}" for site in (sure or order[:3])[:most]]

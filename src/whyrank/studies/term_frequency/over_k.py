@@ -11,7 +11,7 @@ and no effect), or the last third of the gains over the first, with its interval
     sublinear     below 1                          falls
     linear        holds 1, and between 1/2 and 2   constant
     superlinear   above 1                          rises
-    undecided     wider than that, or the early slope or gain may be 0
+    undecided     wider than that, or the early slope or gain may be 0, or there are fewer than 6 queries
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whyrank.evaluation.bootstrap import Interval, cluster_sums, cluster_weights, middle
-from whyrank.evaluation.curves import fit_curves
-from whyrank.evaluation.wilson import wilson
-from whyrank.interventions.statistics import clusters, finite, interval_json
+from whyrank.evaluation.bootstrap import Resampled, cluster_sums, resample
+from whyrank.evaluation.curves import CURVES, fit_curves
+from whyrank.evaluation.interval import NOT_DEFINED, Interval
+from whyrank.evaluation.wilson import share_interval
+from whyrank.interventions.statistics import clusters, finite
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,12 +40,19 @@ FLAT, STRAIGHT = 0.1, (0.5, 2.0)
 
 
 class Curve(NamedTuple):
-    """Means by k, and the same in each draw of queries."""
+    """By k: sums and counts of each query [queries, ks], and their means, drawn again with the queries."""
 
     ks: list[int]
-    means: np.ndarray
+    sums: np.ndarray
     counts: np.ndarray
-    drawn: np.ndarray
+    means: Resampled
+
+    def points(self, intervals: list[Interval]) -> list[dict[str, Any]]:
+        """One row per k."""
+        return [
+            {"k": k, "mean": float(self.means.value[i]), "n": int(self.counts[:, i].sum()), **interval.to_json()}
+            for i, (k, interval) in enumerate(zip(self.ks, intervals, strict=True))
+        ]
 
 
 def effects_over_k(
@@ -54,25 +62,18 @@ def effects_over_k(
     found = {}
     for site, rows in frame.groupby("site", sort=False):
         curve = _curve(rows, "effect", seed)
-        points = [
-            {"k": k, "mean": float(curve.means[i]), "n": int(curve.counts[i]),
-             **interval_json(middle(curve.drawn[:, i]))}
-            for i, k in enumerate(curve.ks)
-        ]  # fmt: skip
+        points = curve.points(curve.means.intervals())
         found[str(site)] = {"points": points, **_fits(curve, fitted), **_shape(curve, marginal)}
     return found
 
 
 def violations_over_k(frame: pd.DataFrame, *, fitted: int = FITTED, seed: int = 0) -> dict[str, Any]:
-    """The share of pairs whose perturbed side does not score higher, by k, with Wilson intervals; and its fits."""
+    """The share of pairs whose perturbed side does not score higher, by k, with intervals; and its fits."""
     pairs = frame.drop_duplicates("pair")
     shares = pairs.assign(violates=(pairs["perturbed"] <= pairs["base"]).astype(float))
     curve = _curve(shares, "violates", seed)
-    points = [
-        {"k": k, "mean": float(curve.means[i]), "n": int(curve.counts[i]),
-         **interval_json(wilson(round(curve.means[i] * curve.counts[i]), int(curve.counts[i])))}
-        for i, k in enumerate(curve.ks)
-    ]  # fmt: skip
+    by_k = zip(curve.sums.T, curve.counts.T, curve.means.intervals(), strict=True)
+    points = curve.points([share_interval(hits, sizes, interval) for hits, sizes, interval in by_k])
     return {"points": points, **_fits(curve, fitted)}
 
 
@@ -92,13 +93,14 @@ def _curve(rows: pd.DataFrame, column: str, seed: int) -> Curve:
     place = rows["k"].map({k: i for i, k in enumerate(ks)}).to_numpy(dtype=int)
     summed = partial(cluster_sums, clusters=row, columns=place, shape=(len(queries), len(ks)))
     sums, counts = summed(rows[column].to_numpy(dtype=float)), summed(np.ones(len(rows)))
-    drawn = np.full((0, len(ks)), math.nan)
-    if len(queries) > 1:
-        weights = cluster_weights(len(queries), DRAWS, seed)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            drawn = (weights @ sums) / (weights @ counts)
-        drawn = drawn[np.isfinite(drawn).all(axis=1)]
-    return Curve(ks, sums.sum(0) / counts.sum(0), counts.sum(0), drawn)
+    means = resample(
+        lambda weights: (weights @ sums) / (weights @ counts),
+        len(queries),
+        present=(counts > 0).sum(axis=0),
+        draws=DRAWS,
+        seed=seed,
+    )
+    return Curve(ks, sums, counts, means)
 
 
 def _fits(curve: Curve, fitted: int) -> dict[str, Any]:
@@ -108,20 +110,17 @@ def _fits(curve: Curve, fitted: int) -> dict[str, Any]:
     if len(used) < 3:
         return {"fits": [], "good_fit": False}
     some = [curve.ks[i] for i in used]
-    fits = fit_curves(some, curve.means[used].tolist())
-    r2: dict[str, list[float]] = {fit.curve: [] for fit in fits}
-    best: Counter[str] = Counter()
-    for one in curve.drawn:
-        again = fit_curves(some, one[used].tolist())
-        best[again[0].curve] += 1
-        for fit in again:
-            r2[fit.curve].append(fit.r2)
+    means = curve.means.columns(np.array(used))
+    fits = fit_curves(some, means.value.tolist())
+    drawn = [fit_curves(some, one.tolist()) for one in means.drawn if np.isfinite(one).all()]
+    best = Counter(again[0].curve for again in drawn)
+    r2 = dict(zip(CURVES, means.map(partial(_r2, some)).intervals(), strict=True))
     return {
         "fits": [
             {
                 "curve": fit.curve, "a": fit.a, "b": fit.b, "r2": finite(fit.r2), "aicc": finite(fit.aicc),
-                "r2_interval": interval_json(middle(np.array(r2[fit.curve]))),
-                "best_in": best[fit.curve] / max(1, len(curve.drawn)),
+                "r2_interval": r2[fit.curve].within(0, 1).to_json(),
+                "best_in": best[fit.curve] / len(drawn) if drawn else None,
             }
             for fit in fits
         ],
@@ -129,23 +128,40 @@ def _fits(curve: Curve, fitted: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _r2(ks: list[int], rows: np.ndarray) -> np.ndarray:
+    """R2 of each curve through each row of means: [rows, curves]."""
+    import numpy as np
+
+    found = np.full((len(rows), len(CURVES)), math.nan)
+    for row, means in zip(found, rows, strict=True):
+        if np.isfinite(means).all():
+            row[:] = [
+                fit.r2 for fit in sorted(fit_curves(ks, means.tolist()), key=lambda f: CURVES.index(f.curve))
+            ]
+    return found
+
+
 def _shape(curve: Curve, marginal: bool) -> dict[str, Any]:
     """The verdict and the ratio that it is read from; a curve that may neither rise nor fall early has none."""
     part = max(2, len(curve.ks) // 3)
-    if len(curve.ks) < 2 * part or not len(curve.drawn):
-        return {"ratio": {"value": None, "low": None, "high": None}, "verdict": "undecided"}
-    measure = _gains if marginal else _slopes
-    (late, early), drawn = measure(curve.ks, curve.means[None], part), measure(curve.ks, curve.drawn, part)
-    value, ends, start = math.nan, Interval(math.nan, math.nan), middle(drawn[1])
-    if start.leaves_out_zero:
-        value, ends = float(late[0] / early[0]), middle(drawn[0] / drawn[1])
-    mean = middle(curve.drawn.mean(axis=1))
-    told = {"value": finite(value), **interval_json(ends)}
-    return {"ratio": told, "verdict": _verdict(mean, ends, marginal)}
+    if len(curve.ks) < 2 * part:
+        return {"ratio": {"value": None, **Interval.none(NOT_DEFINED).to_json()}, "verdict": "undecided"}
+    measure = partial(_gains if marginal else _slopes, curve.ks, part=part)
+    both = curve.means.map(lambda means: measure(means))
+    early = both.map(lambda ends: ends[:, 1:]).interval()
+    value, ratio = math.nan, Interval.none(early.reason or NOT_DEFINED)
+    if early.leaves_out_zero:
+        slopes = both.map(lambda ends: ends[:, :1] / ends[:, 1:])
+        value, ratio = float(slopes.value[0]), slopes.interval()
+    mean = curve.means.map(lambda means: means.mean(axis=1, keepdims=True))
+    return {
+        "ratio": {"value": finite(value), **ratio.to_json()},
+        "verdict": _verdict(float(mean.value[0]), mean.interval(), ratio, marginal),
+    }
 
 
-def _slopes(ks: list[int], means: np.ndarray, part: int) -> tuple[np.ndarray, np.ndarray]:
-    """The least-squares slopes over the last and over the first `part` steps, from k = 0 on: [draws] each."""
+def _slopes(ks: list[int], means: np.ndarray, part: int) -> np.ndarray:
+    """The least-squares slopes over the last and over the first `part` steps, from k = 0 on: [draws, 2]."""
     import numpy as np
 
     xs = np.array([0, *ks], dtype=float)
@@ -155,16 +171,20 @@ def _slopes(ks: list[int], means: np.ndarray, part: int) -> tuple[np.ndarray, np
         x = xs[some] - xs[some].mean()
         return (ys[:, some] @ x) / (x @ x)
 
-    return slope(slice(len(xs) - part - 1, len(xs))), slope(slice(0, part + 1))
+    return np.stack([slope(slice(len(xs) - part - 1, len(xs))), slope(slice(0, part + 1))], axis=1)
 
 
-def _gains(ks: list[int], means: np.ndarray, part: int) -> tuple[np.ndarray, np.ndarray]:
-    """The means of the last and of the first `part` gains: [draws] each."""
-    return means[:, -part:].mean(axis=1), means[:, :part].mean(axis=1)
+def _gains(ks: list[int], means: np.ndarray, part: int) -> np.ndarray:
+    """The means of the last and of the first `part` gains: [draws, 2]."""
+    import numpy as np
+
+    return np.stack([means[:, -part:].mean(axis=1), means[:, :part].mean(axis=1)], axis=1)
 
 
-def _verdict(mean: Interval, ratio: Interval, marginal: bool) -> str:
-    if not mean.leaves_out_zero:
+def _verdict(mean: float, interval: Interval, ratio: Interval, marginal: bool) -> str:
+    if not interval and mean != 0:
+        return "undecided"
+    if not interval.leaves_out_zero:
         return "none"
     if ratio.high < FLAT and not marginal:
         return "flattens"

@@ -1,0 +1,153 @@
+"""One rule for when there is an interval and a p-value, and one way to write them."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from whyrank.evaluation.bootstrap import clustered_intervals, resample, resampled_ratio
+from whyrank.evaluation.cliffs_delta import cliffs_delta, delta_interval
+from whyrank.evaluation.estimate import (
+    Estimate,
+    estimate_text,
+    is_significant,
+    p_over_queries,
+    p_text,
+    row_text,
+)
+from whyrank.evaluation.interval import NO_SPREAD, NOT_DEFINED, TOO_FEW, Interval
+from whyrank.evaluation.significance import randomisation_test
+
+
+def queries(count, each=1):
+    return [f"q{i:03}" for i in range(count) for _ in range(each)]
+
+
+def normal(count, seed=0):
+    return np.random.default_rng(seed).normal(1, 1, size=count)
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 5])
+def test_below_six_queries_there_is_a_value_and_no_interval(count):
+    found = Estimate.mean(normal(20 * count), queries(count, 20))
+    assert math.isfinite(found.value) and (found.pairs, found.queries) == (20 * count, count)
+    assert found.reason == TOO_FEW and math.isnan(found.low) and math.isnan(found.high)
+    assert found.text() == f"{found.value:.3f} (too few queries)"
+    told = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert told["low"] is None and told["high"] is None and told["no_interval"] == "too few queries"
+    assert row_text(told) == found.text()
+
+
+def test_from_six_queries_on_there_is_one():
+    found = Estimate.mean(normal(6), queries(6))
+    assert found.reason is None and found.low < found.value < found.high
+    assert "no_interval" not in found.to_json()
+    t = stats.ttest_1samp(normal(6), 0).confidence_interval()
+    assert found.low <= t.low and found.high >= t.high, "at least as wide as Student's"
+
+
+def test_from_sixteen_queries_on_it_is_the_plain_bootstraps():
+    values = normal(48)
+    (found,) = clustered_intervals(values[:, None], queries(16, 3), seed=1)
+    sums = values.reshape(16, 3).sum(axis=1)
+    weights = np.random.default_rng(1).multinomial(16, np.full(16, 1 / 16), size=2000)
+    low, high = np.quantile(weights @ sums / 48, [0.025, 0.975])
+    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-12)
+
+
+def test_a_value_that_never_varies_has_no_interval():
+    assert Estimate.mean([0.7] * 20, queries(20)).text(".1f") == "0.7 (no spread)"
+    assert Estimate.mean([0.1 + 0.2] * 8 + [0.3] * 8, queries(16)).reason == NO_SPREAD, "rounding is no spread"
+    assert Estimate.mean([], []).to_json() == {
+        "value": None, "low": None, "high": None, "no_interval": NOT_DEFINED, "n": 0, "queries": 0,
+    }  # fmt: skip
+
+
+def test_a_share_that_never_varies_has_an_interval_with_width():
+    """An audit of ten pairs of ten queries is not 100% [100%, 100%]."""
+    for value, count in ((1.0, 10), (0.0, 10), (1.0, 100)):
+        found = Estimate.mean([value] * count, queries(count), share=True)
+        assert found.reason is None and found.high - found.low > 0.03
+    assert Estimate.mean([1.0] * 10, queries(10), share=True).text(".0%") == "100% [72%, 100%]"
+
+
+def test_a_ratio_that_is_not_defined_has_no_interval():
+    found = resampled_ratio(np.ones((8, 1)), np.zeros((8, 1)))
+    assert found.interval().reason == NOT_DEFINED and estimate_text(float(found.value[0]), found.interval()) == "–"
+
+
+def test_a_statistic_of_few_of_the_queries_goes_by_those():
+    """20 queries, of which 5 and 8 have the statistic."""
+    count = np.array([[1.0, float(i < 5), float(i < 8)] for i in range(20)])
+    values = normal(60).reshape(20, 3) * count
+
+    def means(weights):
+        return (weights @ values) / (weights @ count)
+
+    every, five, eight = resample(means, 20, present=(count > 0).sum(axis=0)).intervals()
+    assert every and five.reason == TOO_FEW
+    alone = stats.ttest_1samp(values[:8, 2], 0).confidence_interval()
+    assert eight.low <= alone.low and eight.high >= alone.high
+
+
+def test_a_function_of_statistics_is_drawn_with_them():
+    sums = normal(40).reshape(20, 2)
+    both = resampled_ratio(sums, np.ones((20, 1)), seed=3)
+    less = both.map(lambda rows: rows[:, :1] - rows[:, 1:])
+    (expected,) = clustered_intervals((sums[:, 0] - sums[:, 1])[:, None], [f"{i:02}" for i in range(20)], seed=3)
+    assert (less.interval().low, less.interval().high) == pytest.approx((expected.low, expected.high))
+    few = resampled_ratio(sums[:4], np.ones((4, 1))).map(lambda rows: rows[:, :1] / rows[:, 1:])
+    assert few.interval().reason == TOO_FEW
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.floats(-5, 5)), min_size=1, max_size=60), st.booleans())
+def test_an_interval_holds_its_own_estimate(pairs, share):
+    values = [float(value > 0) if share else value for _, value in pairs]
+    found = Estimate.mean(values, [str(query) for query, _ in pairs], share=share)
+    if found.reason is None:
+        assert found.low <= found.value <= found.high
+    else:
+        assert found.reason in (TOO_FEW, NO_SPREAD)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 5), st.booleans()), min_size=2, max_size=60))
+def test_cliffs_delta_lies_in_its_interval(rows):
+    sides = [[float(value) for _, value, side in rows if side == first] for first in (True, False)]
+    if all(sides):
+        found = delta_interval([r[1] for r in rows], [r[2] for r in rows], [str(r[0]) for r in rows])
+        if found:
+            assert (
+                -1 <= found.low <= cliffs_delta(*sides) + 1e-9 and cliffs_delta(*sides) - 1e-9 <= found.high <= 1
+            )
+
+
+def test_cliffs_delta_of_pairs_of_one_document_has_no_interval():
+    """Five violating pairs of one document against many others: nothing is known of other documents."""
+    values = [9.0, 8.0, 7.5, 9.5, 8.5, *np.linspace(0, 8, 40).tolist()]
+    found = delta_interval(values, [True] * 5 + [False] * 40, ["q0"] * 5 + queries(20, 2))
+    assert found.reason == TOO_FEW
+
+
+def test_cliffs_delta_of_groups_wholly_apart_is_not_sure_to_be_1():
+    found = delta_interval([*range(20, 28), *range(8)], [True] * 8 + [False] * 8, queries(8) * 2)
+    assert found.high == pytest.approx(1) and 0 < found.low < 0.5
+
+
+def test_there_is_no_p_below_six_queries():
+    assert math.isnan(p_over_queries([0.5] * 5)) and math.isnan(p_over_queries([0.5] * 5, randomisation_test))
+    six = normal(6).tolist()
+    assert p_over_queries(six) == pytest.approx(stats.ttest_1samp(six, 0).pvalue)
+    assert p_text(p_over_queries([1.0] * 3), 3) == p_text(None, 3) == "too few queries"
+    assert (p_text(None), p_text(None, 8), p_text(0.5), p_text(1e-9, 30)) == ("–", "–", "0.5000", "<0.0001")
+    assert is_significant(0.049) and not any(map(is_significant, (None, math.nan, 0.05)))
+
+
+def test_how_it_is_written():
+    assert estimate_text(0.5, Interval(0.25, 0.75), "+.2f") == "+0.50 [0.25, 0.75]"
+    assert estimate_text(0.5, Interval.none(TOO_FEW), ".0%") == "50% (too few queries)"
+    assert estimate_text(None, Interval.none(TOO_FEW)) == estimate_text(math.nan, Interval(0, 1)) == "–"
+    assert row_text({"difference": -0.1, "low": -0.2, "high": 0.0}, "difference", "+.1f") == "-0.1 [-0.2, 0.0]"
