@@ -17,13 +17,6 @@ from tests.mutations.texts import mutated_file
 from tests.mutations.verdict import judge
 
 COUNT, SEED = 1000, 0
-#: Kinds whose readers are still being mended.
-NOT_YET = (
-    "cross-encoder", "ModernBERT", "bi-encoder", "late interaction", "sparse", "whyrank.json", "IDF",
-    "edited checkpoint", "pairs, audited", "pairs, patched", "a user's pairs", "trained bert", "trained dgre",
-    "trained drmm", "semantic-bm",
-)  # fmt: skip
-TESTED = [kind for kind in KINDS if kind.name not in NOT_YET]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +27,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
     torch.set_num_threads(threads)
 
 
-@pytest.mark.parametrize("kind", TESTED, ids=[kind.name.replace(" ", "-") for kind in TESTED])
+@pytest.mark.parametrize("kind", KINDS, ids=[kind.name.replace(" ", "-") for kind in KINDS])
 def test_damaged_inputs_are_read_rightly_or_refused_in_one_line(campaign: Campaign, kind: Kind) -> None:
     assert campaign.undamaged(kind).kind == "accepted"
     tried = [campaign.tried(kind, number) for number in range(campaign.count(kind, COUNT))]

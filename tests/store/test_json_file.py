@@ -37,6 +37,7 @@ def test_a_value_comes_typed_and_fields_that_nobody_asked_for_are_ignored(tmp_pa
         ('{"kind": "x", "kind": "y"}', 'the key "kind" stands twice'),
         ('{"kind": NaN}', "NaN is not a number that JSON knows"),
         ('{"kind": "x", "more": -Infinity}', "-Infinity is not a number"),
+        ('{"kind": "x", "more": [-1e999]}', "the number -1e999 is too large"),
         ('{"kind": "\\ud800"}', "half a character"),
         ("[" * 5000 + "]" * 5000, "nested more than"),
         ("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), "nested more than"),

@@ -10,7 +10,7 @@ from msgspec import Meta
 from whyrank.axioms.axiom import AXIOMS, Axiom, parse_axiom
 from whyrank.axioms.pair import MinimalPair
 from whyrank.collections.gather import identifier
-from whyrank.errors import UserError
+from whyrank.errors import UserError, quoted
 from whyrank.store.json_file import NotJson, typed
 from whyrank.store.lines import Line
 
@@ -18,6 +18,8 @@ NEEDED = ("id", "query", "baseline", "perturbed")
 #: What each identifier is of.
 IDENTIFIERS = {"id": "pair", "qid": "query", "docid": "document"}
 
+#: Characters of an axiom's or a variant's name.
+LONGEST_NAME = 100
 #: Identifiers may be written as numbers.
 Identifier = str | int
 #: What fits into every table.
@@ -83,6 +85,9 @@ def pair_of(line: Line, row: dict[str, Any]) -> MinimalPair:
 
 
 def _checked(values: dict[str, Any]) -> dict[str, Any]:
+    for key in ("axiom", "variant"):  # they stand in tables and figures
+        if len(name := values.get(key, "")) > LONGEST_NAME or not name.isprintable():
+            raise UserError(f"{key} is {quoted(name)}", todo=f"at most {LONGEST_NAME} printable characters")
     if not values.get("filler", "a").strip():
         raise UserError("filler is blank", todo="give a word, or leave it out")
     if values["baseline"] == values["perturbed"]:

@@ -40,8 +40,16 @@ def transformers_config(config: Mapping[str, Any], path: Path) -> Any:
     known = typed_config(config, path)
     check_supported(known.model_type, where=str(path))
     _check_runnable(known, config, path)
+    _check_sizes(config, path)
     with library_errors("not a config that transformers reads", path):
         return transformers.CONFIG_MAPPING[known.model_type].from_dict(copy.deepcopy(dict(config)))
+
+
+def _check_sizes(config: Mapping[str, Any], path: Path) -> None:
+    """Raises for an integer that torch cannot hold; a limit of `model_max_length` means none."""
+    for name, value in config.items():
+        if isinstance(value, int) and abs(value) >= 2**63 and name != "model_max_length":
+            raise UserError(f"field {name}: a number that is too large", where=path)
 
 
 def _check_runnable(known: Config, config: Mapping[str, Any], path: Path) -> None:

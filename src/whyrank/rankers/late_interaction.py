@@ -11,9 +11,9 @@ from torch.nn import functional
 
 from whyrank.encoders.adapters import open_encoder
 from whyrank.encoders.inputs import Inputs
-from whyrank.errors import UserError
+from whyrank.errors import UserError, quoted
 from whyrank.rankers.checkpoint import Checkpoint
-from whyrank.rankers.checkpoint_files import CONFIG, DenseFile
+from whyrank.rankers.checkpoint_files import CONFIG, TOKENIZER, DenseFile
 from whyrank.rankers.dual import DualRanker
 from whyrank.rankers.weights import read_weights
 from whyrank.store.json_file import read_json
@@ -50,6 +50,12 @@ class LateInteraction(DualRanker):
         self.expand_queries = bool(settings.get("expand_queries", False))
         self.attend_to_expansion = bool(settings.get("attend_to_expansion", False))
         self.skipped = self._punctuation() if settings.get("skip_punctuation") else []
+        if any(self.markers.values()) and not self.pieces.tokenizer.encode("").ids:
+            raise UserError(
+                "the tokenizer puts no token before a text, after which the marker stands",
+                where=checkpoint.folder / TOKENIZER,
+                todo="check its post_processor",
+            )
 
     def head_weights(self) -> Iterable[Tensor]:
         return () if self.projection is None else (self.projection,)
@@ -103,7 +109,9 @@ class LateInteraction(DualRanker):
         number = self.pieces.tokenizer.token_to_id(token)
         if number is None and not optional:
             raise UserError(
-                f"the vocabulary has no marker token '{token}'", todo="check query_marker, document_marker"
+                f"the vocabulary has no marker token {quoted(token)}",
+                where=self.checkpoint.folder,
+                todo="check query_marker, document_marker",
             )
         return number
 

@@ -3,13 +3,15 @@
     about = read_json(folder / "whyrank.json", About)      # a dataclass, dict[str, str], list[int], ...
 
 What is refused, in one line that names the file and the field: text that is not UTF-8 or not JSON, NaN and
-Infinity (not JSON, though Python reads them), an object with the same key twice, half a character, nesting deeper
-than `DEEPEST`, files larger than `LARGEST`, and values of another type than the caller asked for.
+Infinity (not JSON, though Python reads them), numbers that overflow, an object with the same key twice, half a
+character, nesting deeper than `DEEPEST`, files larger than `LARGEST`, and values of another type than the caller
+asked for.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +98,14 @@ def _constant(name: str) -> Any:
     raise NotJson(f"{name} is not a number that JSON knows")
 
 
+def _float(text: str) -> float:
+    """JSON allows 1e999, which no float holds."""
+    value = float(text)
+    if math.isinf(value):
+        raise NotJson(f"the number {text[:20]} is too large")
+    return value
+
+
 def _depth(value: Any) -> int:
     """Levels of objects and arrays in a parsed value."""
     depth, level = 0, [value]
@@ -106,4 +116,4 @@ def _depth(value: Any) -> int:
 
 
 #: Made once: a decoder per line would take as long as the line.
-DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
+DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)

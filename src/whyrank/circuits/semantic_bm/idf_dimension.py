@@ -44,6 +44,10 @@ class IdfDimension:
         """The same vector made again from the weights: one token's value is enough to know the sign."""
         u0 = Spectrum.of(ranker.encoder.word_embeddings, 1).left[:, 0].numpy()
         anchor = told["anchor"]
+        if not (0 <= anchor["token"] < len(u0) and anchor["value"]):
+            raise UserError(
+                "field u0.anchor: not a token of this ranker and its value", todo="fit the model again"
+            )
         return cls(u0 * (np.sign(u0[anchor["token"]]) * np.sign(anchor["value"])), told)
 
     def rarity(self, ids: np.ndarray) -> np.ndarray:

@@ -15,16 +15,15 @@ import torch
 from whyrank.circuits.head import Head
 from whyrank.circuits.reading import cross_encoder
 from whyrank.circuits.semantic_bm.features import token_columns
+from whyrank.circuits.semantic_bm.file import FILE, read_fitted
 from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
 from whyrank.circuits.semantic_bm.matching import Matched, read_matching
-from whyrank.errors import UserError
+from whyrank.errors import UserError, located, quoted
 from whyrank.rankers.checkpoint import Checkpoint
+from whyrank.rankers.checkpoint_files import check_settings
 from whyrank.rankers.cross_encoder import PAIRS_AT_A_TIME, CrossEncoder
 from whyrank.rankers.load import load
 from whyrank.rankers.ranker import Pair, Progress, Ranker, Scores, Source, check_pairs, finite
-from whyrank.store.json_file import read_json
-
-FILE = "semantic_bm.json"
 
 
 class TokenTerm(NamedTuple):
@@ -153,21 +152,17 @@ def how_to_load(ranker: CrossEncoder) -> dict[str, Any]:
 def load_semantic_bm(checkpoint: Checkpoint, device: torch.device | str = "cpu") -> SemanticBM:
     """The model in a run folder of `whyrank semantic-bm`, over the very cross-encoder it was fitted to."""
     path = Path(checkpoint.folder) / FILE
-    told = read_json(path, dict[str, Any], todo="give the run folder of whyrank semantic-bm: semantic-bm:RUN")
-    try:
-        base, fitted = told["ranker"], told["model"]
-        slopes = np.array([one["slope"] for one in fitted["coefficients"]], dtype=float)
-        heads = tuple(Head.parse(name) for name in told["heads"])
-        model = Model(heads, float(fitted["intercept"]), slopes, bool(told["sep"]))
-        assert len(slopes) == 1 + 2 * len(heads)
-    except (KeyError, TypeError, ValueError, AssertionError) as error:
-        raise UserError(f"a damaged {FILE}", where=path, todo="run whyrank semantic-bm again") from error
-    settings = {**base["settings"], **checkpoint.settings}
-    opened = cross_encoder(load(base["load"], kind="cross-encoder", device=str(device), **settings))
-    if opened.fingerprint() != base["fingerprint"]:
-        raise UserError(
-            f"{base['name']} is no longer the ranker that this model was fitted to",
-            where=path,
-            todo="restore its checkpoint, or run whyrank semantic-bm again",
-        )
-    return SemanticBM(checkpoint.name, opened, model, IdfDimension.again(opened, told["u0"]))
+    told = read_fitted(path)
+    model = Model(told.parsed_heads, told.model.intercept, told.slopes, told.sep)
+    check_settings(told.ranker.settings, where=path)
+    settings = {**told.ranker.settings, **checkpoint.settings, "kind": "cross-encoder"}
+    with located(path):
+        opened = cross_encoder(load(told.ranker.load, device=str(device), **settings))
+        if opened.fingerprint() != told.ranker.fingerprint:
+            raise UserError(
+                f"{quoted(told.ranker.name)} is no longer the ranker that this model was fitted to",
+                todo="restore its checkpoint, or run whyrank semantic-bm again",
+            )
+        for head in model.heads:
+            head.site().check(opened.encoder.layers, opened.encoder.heads)
+        return SemanticBM(checkpoint.name, opened, model, IdfDimension.again(opened, told.u0_json()))

@@ -1,0 +1,95 @@
+"""semantic_bm.json, as far as it is read again to rank with the fitted model."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whyrank.circuits.head import Head
+from whyrank.errors import UserError, located
+from whyrank.store.json_file import read_json
+
+FILE = "semantic_bm.json"
+
+
+@dataclass(frozen=True)
+class BaseRanker:
+    """The cross-encoder that the model was fitted to: its name, where it is, what tells it from any other."""
+
+    name: str
+    load: str
+    settings: dict[str, Any]
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """One column's slope."""
+
+    slope: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The regression."""
+
+    intercept: float
+    coefficients: list[Coefficient]
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """The token that fixes the sign of U0, and its value there."""
+
+    token: int
+    value: float
+
+
+@dataclass(frozen=True)
+class U0:
+    """What is needed to make the IDF dimension again."""
+
+    anchor: Anchor
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A run of `whyrank semantic-bm`."""
+
+    ranker: BaseRanker
+    heads: list[str]
+    sep: bool
+    model: Fit
+    u0: U0
+
+    @property
+    def parsed_heads(self) -> tuple[Head, ...]:
+        return tuple(map(Head.parse, self.heads))
+
+    @property
+    def slopes(self) -> np.ndarray:
+        return np.array([one.slope for one in self.model.coefficients], dtype=float)
+
+    def u0_json(self) -> dict[str, Any]:
+        return asdict(self.u0)
+
+
+def read_fitted(path: Path) -> Fitted:
+    """The file, each field of its type, the numbers finite, and as many of them as the heads need."""
+    again = "run whyrank semantic-bm again"
+    told: Fitted = read_json(path, Fitted, todo="give the run folder of whyrank semantic-bm: semantic-bm:RUN")
+    with located(path):
+        heads, slopes = told.parsed_heads, told.slopes
+        if not told.ranker.load.strip():
+            raise UserError("field ranker.load: blank", todo=again)
+        if not heads:
+            raise UserError("field heads: empty", todo=again)
+        if len(slopes) != 1 + 2 * len(heads):
+            what = f"{len(slopes)} for {len(heads)} heads, not {1 + 2 * len(heads)}"
+            raise UserError(f"field model.coefficients: {what}", todo=again)
+        if not np.isfinite([told.model.intercept, told.u0.anchor.value, *slopes]).all():
+            raise UserError("field model: a number that is too large", todo=again)
+    return told
