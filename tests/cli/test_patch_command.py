@@ -83,17 +83,17 @@ def test_killed_in_the_middle_it_goes_on_and_gives_the_same_rows(pairs, tmp_path
     assert whole.returncode == 0, whole.stderr
     running, out = start(pairs, tmp_path / "killed"), tmp_path / "killed"
     deadline = time.monotonic() + 120
-    while not list(out.glob(".shards-*/activation/*.parquet")) and time.monotonic() < deadline:
+    while not list(out.glob(".shards-*/activation/*.shard")) and time.monotonic() < deadline:
         time.sleep(0.01)
     running.send_signal(signal.SIGKILL)
     running.wait()
-    (first, *_) = sorted(out.glob(".shards-*/activation/*.parquet"))
+    (first, *_) = sorted(out.glob(".shards-*/activation/*.shard"))
     written = first.stat().st_mtime_ns
     assert not (out / "effects.parquet").exists()
     again = start(pairs, out)
     seen = set()
     while again.poll() is None:
-        seen |= {path.stat().st_mtime_ns for path in out.glob(".shards-*/activation/00000.parquet")}
+        seen |= {path.stat().st_mtime_ns for path in out.glob(".shards-*/activation/00000.shard")}
         time.sleep(0.01)
     assert again.returncode == 0, again.stderr.read().decode()
     assert seen == {written}, "what was done is not done again"
