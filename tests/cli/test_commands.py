@@ -95,26 +95,15 @@ def test_rank_says_how_many_documents_were_cut_and_passages_help(folder, tmp_pat
 
 @pytest.mark.parametrize("damaged", [False, True])
 def test_a_killed_rank_goes_on_where_it_was_and_scores_a_damaged_shard_anew(real, tmp_path, damaged):
-    real("ce-minilm-l12")
-    arguments = [
-        sys.executable,
-        "-m",
-        "whyrank",
-        "rank",
-        "--ranker",
-        "ce-minilm-l12",
-        "--collection",
-        "demo",
-        "-k",
-        "30",
-    ]
+    real("bi-minilm-l3")
+    arguments = [sys.executable, "-m", "whyrank", "rank", "--ranker", "bi-minilm-l3", "--collection", "demo"]
     process = subprocess.Popen([*arguments, "-o", str(tmp_path / "run")], stderr=subprocess.DEVNULL)
-    while not list((tmp_path / "run").glob(".shards-*/00000.json")):
+    while not list((tmp_path / "run").glob(".shards-*/00000.shard")):
         assert process.poll() is None
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    (shard,) = (tmp_path / "run").glob(".shards-*/00000.json")
+    (shard,) = (tmp_path / "run").glob(".shards-*/00000.shard")
     header, content = map(json.loads, shard.read_text().splitlines())
     changed = {**content, "scores": [99.5, *content["scores"][1:]]}
     if damaged:

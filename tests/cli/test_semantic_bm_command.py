@@ -111,16 +111,16 @@ def test_killed_in_the_middle_it_goes_on_and_gives_the_same_rows(ranker, collect
     assert whole.wait(200) == 0, whole.stderr.read().decode()
     running, out = start(ranker, collection, tmp_path / "killed"), tmp_path / "killed"
     deadline = time.monotonic() + 120
-    while not list(out.glob(".shards-*/*.npz")) and time.monotonic() < deadline and running.poll() is None:
+    while not list(out.glob(".shards-*/*.shard")) and time.monotonic() < deadline and running.poll() is None:
         time.sleep(0.001)
     running.send_signal(signal.SIGKILL)
     running.wait()
     assert not (out / "manifest.json").exists()
-    (first, *_) = sorted(out.glob(".shards-*/*.npz"))
+    (first, *_) = sorted(out.glob(".shards-*/*.shard"))
     written = first.stat().st_mtime_ns
     again, seen = start(ranker, collection, out), set()
     while again.poll() is None:
-        seen |= {path.stat().st_mtime_ns for path in out.glob(".shards-*/00000.npz")}
+        seen |= {path.stat().st_mtime_ns for path in out.glob(".shards-*/00000.shard")}
         time.sleep(0.005)
     assert again.returncode == 0, again.stderr.read().decode()
     assert seen == {written}, "what was done is not done again"

@@ -137,6 +137,7 @@ def test_passages_overlap_by_half_and_leave_nothing_out(real):
     assert all(len(pieces.texts([window])[0]) <= 62 for window in windows)
 
 
-def test_shards_are_plain_json(tmp_path):
+def test_shards_are_two_lines_of_json(tmp_path):
     rerank(ByLength(), COLLECTION, first_stage(COLLECTION), shards=tmp_path)
-    assert json.loads((tmp_path / "00000.json").read_text())["cut"] == 1
+    header, content = map(json.loads, (tmp_path / "00000.shard").read_text().splitlines())
+    assert content["cut"] == 1 and len(header["sha256"]) == 64

@@ -36,7 +36,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
-#: What is written, kB that are free, and what is half-written then: in the middle of shards, of Parquet and of the report; of a saved model.
+#: kB that are free, what is half-written then, and the command.
 CASES = {
     "rank": (4, "out/", ["rank", "--ranker", "ranker", "--collection", "collection"]),
     "patch, its shards": (8, ".shards-", ["patch", "--ranker", "ranker", "--pairs", "pairs.jsonl"]),

@@ -26,7 +26,7 @@ def score_in_shards(
     cut = 0
     scorer, fingerprint = ranker.long_scorer(), ranker.fingerprint()
     for number, start in enumerate(range(0, len(pairs), PAIRS_A_SHARD)):
-        shard = shards / f"{number:05d}.json"
+        shard = shards / f"{number:05d}.shard"
         some = pairs[start : start + PAIRS_A_SHARD]
         found = _scored(scorer, some, shard, content_key(fingerprint, some), progress)
         values += found.scores

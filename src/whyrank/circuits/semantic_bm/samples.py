@@ -93,7 +93,7 @@ def read_samples(
     fingerprint, parts = ranker.fingerprint() if shards else "", []
     for number, start in enumerate(range(0, len(pairs), PAIRS_A_SHARD)):
         some = [(pair.query, pair.text) for pair in pairs[start : start + PAIRS_A_SHARD]]
-        path, key = (shards / f"{number:05d}.npz" if shards else None), content_key(fingerprint, some)
+        path, key = (shards / f"{number:05d}.shard" if shards else None), content_key(fingerprint, some)
         content = kept(path, key) if path else None
         if content is None:
             parts.append(_stacked(read_matching(ranker, some, scored=True, progress=progress)))
