@@ -11,9 +11,9 @@ import pytest
 from whyrank.errors import UserError
 from whyrank.evaluation import evaluate, holm, paired_t_test, randomisation_test
 
-QRELS = {f"q{i}": {"a": 1, "b": 2} for i in range(5)}
-FIRST = {f"q{i}": {"x": 3.0, "a": 2.0, "b": 1.0} for i in range(5)}
-SECOND = {f"q{i}": {"x": 0.5 * i, "a": 2.0, "b": 1.0} for i in range(5)}
+QRELS = {f"q{i}": {"a": 1, "b": 2} for i in range(6)}
+FIRST = {f"q{i}": {"x": 3.0, "a": 2.0, "b": 1.0} for i in range(6)}
+SECOND = {f"q{i}": {"x": 0.5 * i, "a": 2.0, "b": 1.0} for i in range(6)}
 THIRD = {**FIRST, "q0": {"b": 1.0}, "q9": {"b": 1.0}}
 
 
@@ -44,7 +44,7 @@ def test_runs_are_compared_with_the_first_and_corrected_over_the_whole_table() -
 
 def test_queries_without_judgements_are_counted() -> None:
     result = evaluate({"bm25": FIRST, "three": THIRD}, QRELS, ["AP"])
-    assert (result.queries, result.unjudged) == (5, {"bm25": 0, "three": 1})
+    assert (result.queries, result.unjudged) == (6, {"bm25": 0, "three": 1})
 
 
 def test_one_run_has_means_and_no_comparison() -> None:
@@ -64,11 +64,13 @@ def test_it_is_written_as_json_and_parquet_that_read_back(tmp_path: Path) -> Non
     ]
 
 
-def test_a_p_value_that_is_not_defined_is_null(tmp_path: Path) -> None:
-    qrels = {"q0": QRELS["q0"]}
+@pytest.mark.parametrize("queries", [1, 2, 5])
+def test_too_few_queries_have_no_p_value(tmp_path: Path, queries: int) -> None:
+    qrels = dict(list(QRELS.items())[:queries])
     result = evaluate({"bm25": FIRST, "two": SECOND}, qrels, ["AP"])
-    assert result.to_json()["comparisons"][0]["t_p"] is None
-    assert result.to_json()["comparisons"][0]["randomisation_p"] == 1.0
+    (row,) = result.to_json()["comparisons"]
+    assert row["t_p"] is None and row["randomisation_p"] is None and row["difference"] is not None
+    assert row["t_p_holm"] is None and row["randomisation_p_holm"] is None
     result.write(tmp_path)
 
 

@@ -114,18 +114,19 @@ def show(result: Evaluation, per_query: bool = False) -> None:
 def _show_comparisons(result: Evaluation) -> None:
     from rich.table import Table
 
+    from whyrank.evaluation.estimate import p_text
+
     table = Table(title=f"against {result.comparisons[0].baseline}, p Holm-corrected", title_justify="left")
     for column in ("run", "measure", "difference", "p (t-test)", "p (randomisation)"):
         table.add_column(column, justify="left" if column in ("run", "measure") else "right")
     for row in result.comparisons:
         table.add_row(
-            row.run, row.measure, f"{row.difference:+.4f}", *map(_p, (row.t_p_holm, row.randomisation_p_holm))
+            row.run,
+            row.measure,
+            f"{row.difference:+.4f}",
+            *(p_text(p, result.queries) for p in (row.t_p_holm, row.randomisation_p_holm)),
         )
     console().print(table)
-
-
-def _p(value: float) -> str:
-    return "-" if value != value else "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def _name(path: Path, all_paths: list[Path]) -> str:

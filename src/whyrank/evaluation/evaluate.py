@@ -6,12 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whyrank.collections import Qrels
 from whyrank.errors import UserError
+from whyrank.evaluation.estimate import p_over_queries
 from whyrank.evaluation.measures import AnyRun, mean, per_query, unjudged
-from whyrank.evaluation.significance import holm, paired_t_test, randomisation_test
+from whyrank.evaluation.significance import holm, randomisation_test
 from whyrank.store.atomic import whole_file, write_json
 
 if TYPE_CHECKING:
@@ -31,7 +33,8 @@ class Row(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A run against the baseline: the mean difference, and p-values, raw and Holm-corrected over the table."""
+    """A run against the baseline: the mean difference, and p-values, raw and Holm-corrected over the table; NaN
+    where there are fewer than 6 queries."""
 
     run: str
     baseline: str
@@ -125,11 +128,12 @@ def _compare(columns: dict[str, dict[str, list[float]]], seed: int) -> list[Comp
     baseline, *others = columns
     keys = [(run, measure) for run in others for measure in columns[run]]
     pairs = [(columns[run][measure], columns[baseline][measure]) for run, measure in keys]
-    t = [paired_t_test(a, b).p for a, b in pairs]
-    drawn = [randomisation_test(a, b, seed=seed) for a, b in pairs]
-    t_holm, drawn_holm = holm(t), holm([test.p for test in drawn])
+    gaps = [[x - y for x, y in zip(a, b, strict=True)] for a, b in pairs]
+    t = [p_over_queries(one) for one in gaps]
+    drawn = [p_over_queries(one, randomisation_test, seed=seed) for one in gaps]
+    t_holm, drawn_holm = holm(t), holm(drawn)
     return [
-        Comparison(run, baseline, measure, drawn[i].statistic, t[i], t_holm[i], drawn[i].p, drawn_holm[i])
+        Comparison(run, baseline, measure, fmean(gaps[i]), t[i], t_holm[i], drawn[i], drawn_holm[i])
         for i, (run, measure) in enumerate(keys)
     ]
 
