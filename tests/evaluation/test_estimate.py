@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from scipy import stats
 
 from whyrank.evaluation.bootstrap import clustered_intervals, resample, resampled_ratio
 from whyrank.evaluation.cliffs_delta import cliffs_delta, delta_interval
+from whyrank.evaluation.correlation import ClusteredMoments, independent_pearson
+from whyrank.evaluation.curves import fit_curves
 from whyrank.evaluation.estimate import (
     Estimate,
     estimate_text,
@@ -20,6 +23,7 @@ from whyrank.evaluation.estimate import (
     row_text,
 )
 from whyrank.evaluation.interval import NO_SPREAD, NOT_DEFINED, TOO_FEW, Interval
+from whyrank.evaluation.map_correlation import map_correlation
 from whyrank.evaluation.significance import randomisation_test
 
 
@@ -151,3 +155,34 @@ def test_how_it_is_written():
     assert estimate_text(0.5, Interval.none(TOO_FEW), ".0%") == "50% (too few queries)"
     assert estimate_text(None, Interval.none(TOO_FEW)) == estimate_text(math.nan, Interval(0, 1)) == "–"
     assert row_text({"difference": -0.1, "low": -0.2, "high": 0.0}, "difference", "+.1f") == "-0.1 [-0.2, 0.0]"
+
+
+@pytest.mark.parametrize("queries_", [1, 8, 20])
+@pytest.mark.parametrize("share", [False, True])
+def test_nan_among_the_values_is_not_defined(queries_, share):
+    with warnings.catch_warnings(action="error"):
+        found = Estimate.mean([math.nan, *[1.0] * (2 * queries_ - 1)], queries(queries_, 2), share=share)
+    assert found.text() == "–" and found.to_json()["value"] is None and not found.interval
+    json.dumps(found.to_json(), allow_nan=False)
+
+
+def test_nan_among_the_values_has_no_p_and_no_fit():
+    values = [math.nan, *normal(7)]
+    with warnings.catch_warnings(action="error"):
+        assert math.isnan(p_over_queries(values)) and math.isnan(p_over_queries(values, randomisation_test))
+        assert all(math.isnan(fit.r2) and math.isnan(fit.aicc) for fit in fit_curves(range(1, 9), values))
+        assert not delta_interval(values * 2, [True, False] * 8, queries(8, 2))
+
+
+@pytest.mark.parametrize("value", [0.0, 0.3])
+def test_constants_have_neither_a_correlation_nor_a_warning(value):
+    with warnings.catch_warnings(action="error"):
+        constant, varied = np.full(20, value), normal(20)
+        assert independent_pearson(constant, varied).interval.reason == NOT_DEFINED
+        assert math.isnan(map_correlation(constant, varied))
+        moments = ClusteredMoments(1)
+        for i in range(8):
+            moments.add(str(i), normal(3, i), np.full((1, 3), value))
+        (found,) = moments.correlations()
+        assert math.isnan(found.r) and found.interval.reason == NOT_DEFINED
+        assert math.isnan(fit_curves(range(1, 7), [value] * 6)[0].r2)

@@ -18,17 +18,22 @@ from whyrank.circuits.threshold import Threshold
 from whyrank.collections.bm25 import first_stage
 from whyrank.collections.collection import Collection
 from whyrank.collections.idf import TokenIdf
+from whyrank.edits.align import aligned_u0
 from whyrank.edits.preview import preview
 from whyrank.edits.term_edit import Edits
 from whyrank.edits.two_tokens import two_tokens
 from whyrank.edits.unedited import Unedited
 from whyrank.errors import UserError
 from whyrank.interventions.api import patch
+from whyrank.learning.tables import differences, table_row
 from whyrank.rankers.load import load
 from whyrank.reports.audit import write_audit
 from whyrank.reports.circuit import write_circuit
 from whyrank.reports.patch import write_patch
+from whyrank.reports.train import verdict
 from whyrank.reports.two_tokens import write_experiment
+from whyrank.store.atomic import write_json
+from whyrank.studies.disentangled.paired import difference, with_holm
 
 MANIFEST = {"command": "whyrank test"}
 
@@ -164,3 +169,29 @@ def test_scores_that_are_all_the_same(ranker, tmp_path, monkeypatch):
     told, _ = valid(tmp_path, "summary.json")
     assert all(site["share"] is None and site["p_holm"] in (None, 1.0) for site in told["sites"])
     assert np.isfinite([site["mean_effect"] for site in told["sites"]]).all()
+
+
+@pytest.mark.parametrize("queries", [1, 2, 5])
+def test_tables_of_few_test_queries(queries):
+    """Of training: means and differences, with neither an interval nor a p-value."""
+    values = [{"nDCG@10": {f"q{i}": 0.1 * i for i in range(queries)}}]
+    row = table_row("x", "nDCG@10", values)
+    gaps = differences("rivals", [("x", "y")], {"x": values, "y": values}, ["nDCG@10"])
+    paired = difference([0.5] * queries, [0.4] * queries, [f"q{i}" for i in range(queries)])
+    json.dumps([row, gaps, with_holm([paired])], allow_nan=False)
+    assert row["no_interval"] == gaps[0]["no_interval"] == paired["no_interval"] == "too few queries"
+    assert gaps[0]["p_holm"] is None and with_holm([paired])[0]["p_holm"] is None
+    told = {"table": [row], "differences": gaps, "runs": [], "models": ["x"]}
+    (sentence,) = verdict({**told, "runs": [{"chosen": 1}]})
+    assert sentence.startswith("x - y, nDCG@10: +0.0000 (too few queries), not tested (too few queries) on")
+
+
+def test_words_that_are_all_equally_rare_cannot_be_aligned_with():
+    with pytest.raises(UserError, match="all words are equally rare here"):
+        aligned_u0(torch.linspace(-1, 1, 20), torch.full((20,), 0.3, dtype=torch.float64))
+
+
+def test_nan_is_never_written(tmp_path):
+    """What writes our JSON refuses NaN, so that none can slip through."""
+    with pytest.raises(ValueError, match="JSON"):
+        write_json(tmp_path / "x.json", {"value": float("nan")})

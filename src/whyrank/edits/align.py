@@ -18,6 +18,7 @@ from whyrank.edits.dial import Dial, idf_correlation, oriented_spectrum
 from whyrank.edits.rows import RowChange, applied
 from whyrank.encoders.spectrum import Spectrum
 from whyrank.errors import UserError
+from whyrank.evaluation.correlation import is_constant
 from whyrank.interventions.statistics import finite
 
 
@@ -25,7 +26,7 @@ def aligned_u0(u0: Tensor, idf: Tensor) -> Tensor:
     """U_0' [V] from U_0 [V] and the tokens' IDF [V], NaN for those that have none and keep theirs."""
     known = torch.isfinite(idf)
     old, rarity = u0[known].double(), idf[known].double()
-    if len(rarity) < 2 or not float(rarity.std(correction=0)) > 0:
+    if len(rarity) < 2 or is_constant(rarity.numpy()):
         raise UserError("all words are equally rare here", todo="give a collection whose words differ in rarity")
     z = (rarity.mean() - rarity) / rarity.std(correction=0)
     new = u0.double().clone()

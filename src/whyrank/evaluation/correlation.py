@@ -92,6 +92,13 @@ def _pearson(sums: np.ndarray) -> np.ndarray:
         return over / under
 
 
+def is_constant(values: np.ndarray) -> bool:
+    """Whether all are the same, but for rounding: then nothing correlates with them."""
+    import numpy as np
+
+    return bool(np.std(values) <= ROUNDING * np.max(np.abs(values), initial=0.0))
+
+
 def independent_pearson(x: np.ndarray, y: np.ndarray) -> Pearson:
     """r of independent observations (words of a vocabulary), with Fisher's interval.
 
@@ -103,7 +110,7 @@ def independent_pearson(x: np.ndarray, y: np.ndarray) -> Pearson:
 
     both = np.isfinite(x) & np.isfinite(y)
     n = int(both.sum())
-    if n < 3 or np.std(x[both]) == 0 or np.std(y[both]) == 0:
+    if n < 3 or is_constant(x[both]) or is_constant(y[both]):
         return Pearson(math.nan, Interval.none(NOT_DEFINED), n, n)
     r = float(np.corrcoef(x[both], y[both])[0, 1])
     if n < FEWEST_QUERIES:

@@ -53,7 +53,7 @@ def _fit(curve: str, ks: Sequence[float], values: Sequence[float]) -> Fit:
 
 
 def _aicc(rest: float, n: int) -> float:
-    if n - PARAMETERS - 1 <= 0:
+    if n - PARAMETERS - 1 <= 0 or math.isnan(rest):
         return math.nan
     penalty = 2 * PARAMETERS + 2 * PARAMETERS * (PARAMETERS + 1) / (n - PARAMETERS - 1)
     return (n * math.log(rest / n) if rest > 0 else -math.inf) + penalty

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from whyrank.evaluation.bootstrap import SURE, Z
-from whyrank.evaluation.correlation import fisher_scale
+from whyrank.evaluation.correlation import fisher_scale, is_constant
 from whyrank.evaluation.interval import FEWEST_QUERIES, NOT_DEFINED, SMALL_SAMPLE, TOO_FEW, Interval
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def map_correlation(a: Sequence[float] | np.ndarray, b: Sequence[float] | np.nda
 
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     both = np.isfinite(a) & np.isfinite(b)
-    if both.sum() < FEWEST_PLACES or a[both].std() == 0 or b[both].std() == 0:
+    if both.sum() < FEWEST_PLACES or is_constant(a[both]) or is_constant(b[both]):
         return math.nan
     return float(np.corrcoef(a[both], b[both])[0, 1])
 

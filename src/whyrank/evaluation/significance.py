@@ -22,7 +22,8 @@ ROUNDING = 1e-12
 
 
 class Significance(NamedTuple):
-    """A test's statistic and its two-sided p-value; p is NaN where the test is not defined."""
+    """A test's statistic and its two-sided p-value; p is NaN where the test is not defined, as with a NaN among
+    the values."""
 
     statistic: float
     p: float
@@ -60,6 +61,8 @@ def randomisation_test(a: Sequence[float], b: Sequence[float], n: int = 10_000, 
         raise UserError(f"{n} permutations", todo="ask for 1 or more; 10000 is usual")
     differences = _differences(a, b)
     seen = abs(float(differences.sum()))
+    if not math.isfinite(seen):
+        return Significance(math.nan, math.nan)
     least = seen - ROUNDING * float(np.abs(differences).sum())
     exact = len(differences) < 60 and 2 ** len(differences) <= n
     signs = _all_signs(len(differences)) if exact else _drawn_signs(len(differences), n, seed)

@@ -44,6 +44,8 @@ def share_interval(hits: np.ndarray, sizes: np.ndarray, bootstrap: Interval) -> 
     if count < FEWEST_QUERIES:
         return Interval.none(TOO_FEW)
     p = float(hits.sum() / of)
+    if not math.isfinite(p):
+        return Interval.none(NOT_DEFINED)
     if p in (0.0, 1.0):
         effective = of**2 / float((sizes**2).sum())
         return wilson(p * effective, effective)

@@ -68,9 +68,7 @@ def _curved(audit: Audit) -> list[str]:
 def _report(audit: Audit, figures: Figures) -> Report:
     names = ", ".join(one.ranker for one in audit.scored)
     pairs = len(audit.pairs)
-    report = Report(
-        f"Does it behave? An audit of {names}", f"{pairs} minimal pairs; intervals by bootstrap over queries."
-    )
+    report = Report(f"Does it behave? An audit of {names}", f"{pairs} minimal pairs; intervals over queries.")
     report.heading("Outcomes")
     report.figure(*figures["outcomes"])
     for one in audit.scored:
@@ -157,9 +155,7 @@ def _why(report: Report, audit: Audit) -> None:
     told = (
         "Cliff's delta: +1 if every violating pair has more of it than every adhering one, -1 if less, 0 if even; "
     )
-    told += (
-        "in brackets its 95% interval, by bootstrap over queries. Position: 0 at the text's start, 1 at its end."
-    )
+    told += "in brackets its 95% interval over queries. Position: 0 at the text's start, 1 at its end."
     report.table(columns, rows, told)
 
 

@@ -22,7 +22,7 @@ ABOUT = {
 }
 CAPTION = (
     "Means over the test queries of all folds, each tested once; a query's seeds are averaged first. In "
-    "brackets: 95% intervals by bootstrap over queries. The paper's numbers are of its own collections."
+    "brackets: 95% intervals over queries. The paper's numbers are of its own collections."
 )
 TESTS = "Paired two-tailed t-tests over the same queries, Holm-corrected over all tests of this table."
 

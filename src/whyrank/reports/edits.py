@@ -15,7 +15,7 @@ RESULT = "edit.json"
 COST_TOLD = (
     "Changed: queries whose order changes. nDCG@10 is over the judged queries, agreement over all: the nDCG@10 "
     "of the edited ranking with gains from the unedited one, 10 for its first document to 1 for its tenth; it is "
-    "1 if the first ten stay as they are. In brackets 95% intervals by bootstrap over queries; the difference is "
+    "1 if the first ten stay as they are. In brackets 95% intervals over queries; the difference is "
     "paired."
 )
 HOLDERS_TOLD = (

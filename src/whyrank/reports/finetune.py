@@ -84,7 +84,7 @@ def _report(told: Told, curves: str, means: str) -> Report:
     report = Report(
         f"Fine-tuning {told['ranker']} on {told['collection']}",
         f"{split['train']} queries to learn from, {split['validation']} to choose by, {split['test']} to test on; "
-        f"{counted(len(told['settings']['seeds']), 'seed')}; 95% intervals by bootstrap over test queries.",
+        f"{counted(len(told['settings']['seeds']), 'seed')}; 95% intervals over test queries.",
     )
     report.heading("What was found")
     for sentence in verdict(told):

@@ -47,7 +47,7 @@ def write_patch(
 def _report(summary: dict[str, Any], figures: Figures) -> Report:
     report = Report(
         f"What causes the score? {about(summary)}",
-        f"{summary['pairs']} minimal pairs of {summary['queries']} queries; intervals by bootstrap over queries.",
+        f"{summary['pairs']} minimal pairs of {summary['queries']} queries; intervals over queries.",
     )
     report.heading("Effects")
     _told(report, summary)

@@ -20,7 +20,7 @@ def write_suppress(told: dict[str, Any], folder: Path, manifest: dict[str, Any])
     report = Report(
         f"Can it be kept down? {told['words']} words in {told['ranker']}",
         f"{told['kept']} of {told['drawn']} documents of {told['collection']} score higher with a listed word "
-        "appended; these are what is suppressed. Intervals by bootstrap over queries or over words, the wider.",
+        "appended; these are what is suppressed. Intervals over queries or over words, the wider.",
     )
     report.heading("Success and cost")
     report.figure(*figures["curve"])

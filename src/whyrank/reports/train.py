@@ -56,7 +56,7 @@ def _report(told: Told, curves: str, means: str) -> Report:
         f"Training {told['model']} on {told['collection']}",
         f"Backbone {told['backbone']}; {counted(len(told['folds']), 'fold')} of {span(sizes['train'])} queries "
         f"to learn from, {span(sizes['validation'])} to choose by and {span(sizes['test'])} to test on; "
-        f"{counted(len(told['seeds']), 'seed')}; 95% intervals by bootstrap over test queries.",
+        f"{counted(len(told['seeds']), 'seed')}; 95% intervals over test queries.",
     )
     report.heading("What was found")
     for sentence in verdict(told):

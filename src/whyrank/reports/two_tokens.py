@@ -19,7 +19,7 @@ def write_experiment(told: dict[str, Any], folder: Path, manifest: dict[str, Any
     report = Report(
         f"Is U0 an IDF? Two-token documents, {told['ranker']}",
         f"{told['items']} pairs of words from {told['queries']} queries of {told['collection']}: doc1 is the "
-        f"edited word {told['times']} times, doc2 the other; rule '{told['rule']}'; intervals by bootstrap over "
+        f"edited word {told['times']} times, doc2 the other; rule '{told['rule']}'; intervals over "
         "queries.",
     )
     report.heading("The edit")

@@ -23,6 +23,7 @@ import numpy as np
 
 from whyrank.circuits.semantic_bm.samples import Candidate
 from whyrank.collections.records import Document
+from whyrank.evaluation.correlation import is_constant
 from whyrank.text import Analyzer
 
 #: What is tried; the grid holds the paper's k1 = 0.5, b = 0.9.
@@ -128,6 +129,6 @@ def lexical(counts: Counts) -> Rivals:
 
 def _pearson(x: np.ndarray, y: np.ndarray) -> float:
     """r, or -1 where a column is constant: such a setting is never the best of several."""
-    if x.std() == 0 or y.std() == 0:
+    if is_constant(x) or is_constant(y):
         return -1.0
     return float(np.corrcoef(x, y)[0, 1])
