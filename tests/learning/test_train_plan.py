@@ -5,6 +5,7 @@ from itertools import combinations
 import pytest
 import torch
 
+from tests.checkpoints import save
 from tests.learning.small import COLLECTION, DOCUMENTS, FIRST, QRELS, QUERIES
 from tests.learning.tiny_networks import register
 from tests.learning.tiny_training import backbone, plan, still_backbone, training
@@ -13,6 +14,7 @@ from whyrank.collections.collection import Collection
 from whyrank.errors import UserError
 from whyrank.evaluation.evaluate import evaluate
 from whyrank.learning.training.pair_learning import Learners, Mean, PairEpochs
+from whyrank.learning.training.plan import backbone_checkpoint
 from whyrank.learning.training.processes import Alone
 from whyrank.learning.training.summary import by_seed, run_of, trained
 from whyrank.reports.train import write_train
@@ -159,3 +161,12 @@ def test_critics_rest_where_all_pairs_are_of_one_query(tmp_path, information):
     for name, weight in network.critics.state_dict().items():
         assert torch.equal(weight, before[name]), name
     assert mean.values()["critics"] == critics
+
+
+@pytest.mark.security
+def test_a_backbone_whose_tokenizer_is_a_link_outside_is_refused_before_anything_is_learned(tmp_path):
+    folder = save(tmp_path / "backbone")
+    (tmp_path / "secret.txt").write_text("secret")
+    (folder / "vocab.txt").symlink_to(tmp_path / "secret.txt")
+    with pytest.raises(UserError, match="a link out of the checkpoint"):
+        backbone_checkpoint(str(folder))

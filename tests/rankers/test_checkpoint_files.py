@@ -202,3 +202,32 @@ def test_a_score_that_is_no_number_stops_and_names_pair_and_ranker(tmp_path, hea
 def test_nan_in_a_config_is_refused_by_name(tmp_path):
     with pytest.raises(UserError, match=r"config\.json.*NaN"):
         load(change(save(tmp_path), "config.json", layer_norm_eps=float("nan")))
+
+
+def test_a_number_too_large_for_a_float_is_refused(tmp_path):
+    """Python reads it as infinity, and every score would be the same."""
+    path = save(tmp_path) / "config.json"
+    path.write_text(path.read_text().replace('"layer_norm_eps": 1e-12', '"layer_norm_eps": 1e999'))
+    with pytest.raises(UserError, match=r"config\.json: the number 1e999 is too large"):
+        load(str(tmp_path))
+
+
+@pytest.mark.security
+def test_a_projection_in_a_pickle_that_would_run_code_is_refused(tmp_path):
+    class Evil:
+        def __reduce__(self):
+            return open, (str(tmp_path / "ran"), "w")
+
+    (save(tmp_path) / "1_Dense").mkdir()
+    torch.save({"linear.weight": Evil()}, tmp_path / "1_Dense" / "pytorch_model.bin")
+    with pytest.raises(UserError, match="would run code"):
+        load(str(tmp_path), kind="late-interaction")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_same_edit_gives_the_same_bytes_in_every_file(tmp_path):
+    ranker = load(str(save(tmp_path / "plain", "bert", HEAD)))
+    first, second = (save_checkpoint(ranker, tmp_path / name / "edited", {"a": 1}, "edited") for name in "ab")
+    names = sorted(path.name for path in first.iterdir())
+    assert names == sorted(path.name for path in second.iterdir())
+    assert all((first / name).read_bytes() == (second / name).read_bytes() for name in names)

@@ -15,10 +15,16 @@ from whyrank.errors import UserError
 
 def copy_files(source: Path, target: Path, wanted: Callable[[str], bool]) -> None:
     """Copies the files of a folder, not of folders in it, whose names are wanted."""
-    for path in sorted(source.iterdir()):
-        if wanted(path.name) and path.is_file():
-            check_own(path, source)
-            shutil.copyfile(path, target / path.name)
+    for path in check_links(source, wanted):
+        shutil.copyfile(path, target / path.name)
+
+
+def check_links(source: Path, wanted: Callable[[str], bool]) -> list[Path]:
+    """The files that would be copied; raises where one is a link that leads out of the checkpoint."""
+    found = [path for path in sorted(source.iterdir()) if wanted(path.name) and path.is_file()]
+    for path in found:
+        check_own(path, source)
+    return found
 
 
 def copy_folder(path: Path, source: Path, target: Path) -> None:

@@ -41,7 +41,7 @@ LOADERS = {
     "late-interaction": "whyrank.rankers.late_interaction:LateInteraction",
     "sparse": "whyrank.rankers.sparse:Sparse",
     "semantic-bm": "whyrank.circuits.semantic_bm.ranker:load_semantic_bm",
-    "trained": "whyrank.learning.saved:load_trained",
+    "trained": "whyrank.learning.open_trained:load_trained",
 }
 #: The entry of a config.json that says which model `whyrank train` made.
 OWN_ENTRY = "whyrank"

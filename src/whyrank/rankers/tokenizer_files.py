@@ -20,10 +20,20 @@ from whyrank.rankers.library_errors import library_errors
 from whyrank.store.json_file import read_json
 from whyrank.text.pieces import Pieces
 
+#: The files of a tokenizer, of which a checkpoint has some.
+TOKENIZER_FILES = (
+    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.txt",
+    "vocab.json", "merges.txt", "spiece.model", "sentencepiece.bpe.model",
+)  # fmt: skip
 #: transformers writes a number like 10^30, at times as a float, where a tokenizer has no limit.
 NO_LIMIT = 2**31
 #: What is tokenised once: letters, signs, and a character that hardly any vocabulary has.
 TRIAL = ("how many people", "The cat, 3.5 cm: ça va?\u2603 \u4e2d \U00013080")
+
+
+def is_tokenizer_file(name: str) -> bool:
+    """Whether a file of this name belongs to a tokenizer."""
+    return name in TOKENIZER_FILES
 
 
 def read_pieces(folder: Path, config: Any, max_length: int) -> Pieces:

@@ -23,7 +23,9 @@ from whyrank.learning.training.options import settled
 from whyrank.learning.training.plan_checks import check_parts, check_splits
 from whyrank.learning.training.settings import TrainSettings
 from whyrank.rankers.checkpoint import Checkpoint
+from whyrank.rankers.copying import check_links
 from whyrank.rankers.find import find_checkpoint
+from whyrank.rankers.tokenizer_files import is_tokenizer_file
 
 FOLDS = 5
 
@@ -159,7 +161,9 @@ def backbone_checkpoint(name: str) -> Checkpoint:
     """The checkpoint of a backbone, without what it says of how it is used as a ranker."""
     if name == "bm25":
         raise UserError("bm25 is no backbone", todo="give a BERT-family checkpoint, such as bi-minilm-l6")
-    return replace(find_checkpoint(name), settings={})
+    found = replace(find_checkpoint(name), settings={})
+    check_links(found.folder, is_tokenizer_file)  # its tokenizer will be copied, which must not fail in the end
+    return found
 
 
 def fitted_length(settings: NetworkSettings, built: Network, asked: bool) -> NetworkSettings:
