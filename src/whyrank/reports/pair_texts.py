@@ -37,7 +37,7 @@ def turned_sentence(texts: dict[str, Any]) -> list[str]:
     count = texts["other_sign"]
     if not count:
         return []
-    return [f"in {count} of them the other side scores higher than with the texts as given"]
+    return [f"in {count} of the changed pairs the other side scores higher than with the texts as given"]
 
 
 def add_texts(report: Report, texts: dict[str, Any], sentences: list[str]) -> None:
