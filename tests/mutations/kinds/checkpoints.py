@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from tests.checkpoints import save
 from tests.edits.dialed import cross_encoder, idf_file
@@ -76,6 +76,34 @@ def _described(folder: Path) -> None:
     _json(folder / "ranker" / "whyrank.json", own)
 
 
+def _in_parts(folder: Path) -> None:
+    """Weights in several files, which an index names; the vocabulary as BERT's text file."""
+    ranker = checkpoint(with_texts(folder))
+    weights = load_file(str(ranker / "model.safetensors"))
+    parts = {f"model-{i + 1:05d}-of-00002.safetensors": list(weights)[i::2] for i in range(2)}
+    for name, some in parts.items():
+        save_file({one: weights[one] for one in some}, str(ranker / name), metadata={"format": "pt"})
+    size = sum(weight.numel() * weight.element_size() for weight in weights.values())
+    places = {one: name for name, some in parts.items() for one in some}
+    _json(ranker / "model.safetensors.index.json", {"metadata": {"total_size": size}, "weight_map": places})
+    (ranker / "model.safetensors").unlink()
+    _vocabulary_file(ranker)
+
+
+def _pickled(folder: Path) -> None:
+    """Weights as torch saves them."""
+    ranker = checkpoint(with_texts(folder))
+    torch.save(load_file(str(ranker / "model.safetensors")), ranker / "pytorch_model.bin")
+    (ranker / "model.safetensors").unlink()
+
+
+def _vocabulary_file(ranker: Path) -> None:
+    known = json.loads((ranker / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
+    (ranker / "vocab.txt").write_text("".join(f"{word}\n" for word in known), encoding="utf-8")
+    (ranker / "tokenizer.json").unlink()
+    _json(ranker / "tokenizer_config.json", {"tokenizer_class": "BertTokenizer", "model_max_length": 24})
+
+
 def _edited(folder: Path) -> None:
     """A checkpoint that was edited before, and an IDF to edit it by."""
     idf_file(cross_encoder(folder / "plain"), folder / "idf.tsv")
@@ -95,6 +123,12 @@ KINDS = [
     Kind("bi-encoder", _bi_encoder, JSON_FILES, RANK, 90),
     Kind("late interaction", _late_interaction, [*JSON_FILES, "ranker/*.safetensors"], RANK, 60),
     Kind("sparse", _sparse, JSON_FILES, RANK, 40),
+    Kind(
+        "weights in parts", _in_parts,
+        ["ranker/*.index.json", "ranker/*.safetensors", "ranker/vocab.txt", "ranker/tokenizer_config.json"],
+        RANK, 40,
+    ),
+    Kind("pickled weights", _pickled, ["ranker/*.bin"], RANK, 15),
     Kind("whyrank.json", _described, ["ranker/whyrank.json"], RANK, 30),
     Kind(
         "edited checkpoint", _edited, ["ranker/edits.json"],

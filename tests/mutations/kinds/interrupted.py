@@ -8,7 +8,7 @@ from tests.edits.dialed import cross_encoder, idf_file
 from tests.learning.small import checkpoint, write_collection
 from tests.mutations.kind import Kind
 from tests.mutations.kinds.checkpoints import RANK, with_texts
-from tests.mutations.kinds.results import FINETUNE, SEMANTIC_BM
+from tests.mutations.kinds.results import FINETUNE, SEMANTIC_BM, TRAIN
 from tests.mutations.kinds.small import killed
 from tests.mutations.kinds.words import PATCH, pairs_file
 
@@ -19,10 +19,6 @@ EDIT = (
 CIRCUIT = (
     "circuit", "--ranker", "ranker", "--pairs", "tfc1.jsonl", "--to-logits", "3", "--to-heads", "3",
     "--randoms", "1", "--steps", "2", "-o", "out",
-)  # fmt: skip
-TRAIN = (
-    "train", "--model", "bert", "--backbone", "ranker", "--collection", "beir", "--folds", "1", "--seeds", "1",
-    "-k", "20", "-n", "10", "--set", "epochs=1", "--set", "max_length=24", "-o", "out",
 )  # fmt: skip
 
 
@@ -69,7 +65,7 @@ KINDS = [
     Kind("interrupted rank", _rank, LEFT, RANK, 30, result="out/run.trec"),
     Kind("interrupted edit", _edit, LEFT, EDIT, 20, result="out/edit.json"),
     Kind("interrupted patch", _patch, LEFT, [*PATCH, "tfc1.jsonl"], 20, result="out/summary.json"),
-    Kind("interrupted circuit", _circuit, LEFT, CIRCUIT, 8, result="out/circuit.json"),
+    Kind("interrupted circuit", _circuit, LEFT, CIRCUIT, 4, result="out/circuit.json"),
     Kind(
         "interrupted semantic-bm", _semantic_bm, LEFT,
         [*SEMANTIC_BM, "--heads", "0.1", "-o", "out"], 10, result="out/semantic_bm.json",

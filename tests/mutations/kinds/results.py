@@ -55,6 +55,12 @@ def _ranked(folder: Path) -> None:
     done(folder, *RANK_BM25)
 
 
+def _fully_trained(folder: Path) -> None:
+    checkpoint(folder / "ranker")
+    write_collection(folder / "beir")
+    done(folder, *TRAIN)
+
+
 def _tuned(folder: Path) -> None:
     checkpoint(folder / "ranker")
     write_collection(folder / "beir")
@@ -66,6 +72,10 @@ FINETUNE = (
     "finetune", "--ranker", "ranker", "--collection", "beir", "--conditions", "embeddings", "--seeds", "1",
     "--epochs", "1", "-k", "20", "-n", "10", "-o", "out",
 )  # fmt: skip
+TRAIN = (
+    "train", "--model", "bert", "--backbone", "ranker", "--collection", "beir", "--folds", "1", "--seeds", "1",
+    "-k", "20", "-n", "10", "--set", "epochs=1", "--set", "max_length=24", "-o", "out",
+)  # fmt: skip
 TRAINED = ["ranker/*.json", "ranker/*.safetensors"]
 KINDS = [
     *(Kind(f"trained {name}", lambda f, name=name: _trained(name, f), TRAINED, RANK, 25)
@@ -76,12 +86,13 @@ KINDS = [
     ),
     Kind(
         "circuit.json", _circuit, ["circuit/circuit.json"],
-        [*SEMANTIC_BM, "--circuit", "circuit", "-o", "out"], 20,
+        [*SEMANTIC_BM, "--circuit", "circuit", "-o", "out"], 15,
     ),
     Kind(
         "patch --compare", _patched, ["other/summary.json", "other/effects.parquet"],
         [*PATCH, "tfc1.jsonl", "--compare", "other"], 40,
     ),
     Kind("finished rank", _ranked, ["out/*.json", "out/*.trec"], RANK_BM25, 30, result="out/run.trec"),
+    Kind("finished train", _fully_trained, ["out/*.json"], TRAIN, 10, result="out/train.json"),
     Kind("finished finetune", _tuned, ["out/*.json"], FINETUNE, 10, result="out/finetune.json"),
 ]  # fmt: skip

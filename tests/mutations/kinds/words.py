@@ -96,6 +96,10 @@ KINDS = [
     Kind("pairs, patched", pairs_file, ["tfc1.jsonl"], [*PATCH, "tfc1.jsonl"], 50),
     Kind("a user's pairs", pairs_file, ["own.jsonl"], [*PATCH, "own.jsonl"], 30),
     Kind(
+        "reference pairs", pairs_file, ["own.jsonl"],
+        [*PATCH, "tfc1.jsonl", "--method", "ablation", "--ablate", "mean", "--reference", "own.jsonl"], 20,
+    ),
+    Kind(
         "synonyms", _synonyms, ["synonyms.tsv"],
         ["pairs", "--axiom", "STMC1", "--collection", "beir", "--ranker", "ranker", "-n", "3", "--no-wordnet",
          "--synonyms", "synonyms.tsv", "-o", "out/pairs.jsonl"], 20,
@@ -103,7 +107,7 @@ KINDS = [
     Kind(
         "block list", _block_list, ["list.txt"],
         ["suppress", "--ranker", "ranker", "--idf", "idf.tsv", "--collection", "tsv", "--run", "first.trec",
-         "--terms", "list.txt", "--scales", "1,10,100", "-n", "2", "-o", "out"], 20,
+         "--terms", "list.txt", "--scales", "1,10,100", "-n", "2", "-o", "out"], 12,
     ),
     Kind(
         "TOML", _training, ["train.toml"],
