@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,6 +44,10 @@ def _circuit(folder: Path) -> None:
     pairs_file(folder)
     how = ["--to-logits", "3", "--to-heads", "3", "--randoms", "1", "--steps", "2"]
     done(folder, "circuit", "--ranker", "ranker", "--pairs", "tfc1.jsonl", *how, "-o", "circuit")
+    path = folder / "circuit" / "circuit.json"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    found["roles"]["matching"] = ["L0.H1", "L1.H2"]  # three queries are too few to find any
+    path.write_text(json.dumps(found), encoding="utf-8")
 
 
 def _patched(folder: Path) -> None:
