@@ -231,3 +231,17 @@ def test_the_same_edit_gives_the_same_bytes_in_every_file(tmp_path):
     names = sorted(path.name for path in first.iterdir())
     assert names == sorted(path.name for path in second.iterdir())
     assert all((first / name).read_bytes() == (second / name).read_bytes() for name in names)
+
+
+def test_a_tokenizer_that_panics_is_refused_without_a_page_from_rust(tmp_path, capfd):
+    path = save(tmp_path, "bert", HEAD) / "tokenizer.json"
+    path.write_text(path.read_text().replace('"[CLS]": {', '"[CLSx]": {'))
+    with pytest.raises(UserError, match=r"tokenizer\.json: the tokenizer cannot tokenise"):
+        load(str(tmp_path))
+    assert "panicked" not in capfd.readouterr().err
+
+
+def test_a_number_that_torch_cannot_hold(tmp_path):
+    folder = change(save(tmp_path, "modernbert", HEAD), "config.json", local_attention=10**30)
+    with pytest.raises(UserError, match=r"config\.json: field local_attention: a number that is too large"):
+        load(folder)

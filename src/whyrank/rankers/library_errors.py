@@ -8,6 +8,8 @@ this block: a mistake of ours must not be blamed on the checkpoint.
 from __future__ import annotations
 
 import logging
+import os
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +38,25 @@ def library_errors(what: str, where: Path, todo: str | None = None) -> Iterator[
         if isinstance(error, UnpicklingError):
             what, todo = f"{what}: this pickle would run code, or is damaged", SAFE
         raise UserError(f"{what} ({_one_line(error)})", where=where, todo=todo) from error
+
+
+@contextmanager
+def without_panic_messages() -> Iterator[None]:
+    """Nothing is written to the screen in this block: Rust writes a page about a panic before Python sees it."""
+    try:
+        screen = os.dup(2)
+    except OSError:  # there is none
+        yield
+        return
+    sys.stderr.flush()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    try:
+        yield
+    finally:
+        os.dup2(screen, 2)
+        os.close(screen)
 
 
 def _one_line(error: BaseException) -> str:

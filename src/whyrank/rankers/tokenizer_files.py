@@ -16,7 +16,7 @@ from whyrank.rankers.checkpoint_files import (
     TokenizerConfig,
     TokenizerFile,
 )
-from whyrank.rankers.library_errors import library_errors
+from whyrank.rankers.library_errors import library_errors, without_panic_messages
 from whyrank.store.json_file import read_json
 from whyrank.text.pieces import Pieces
 
@@ -80,7 +80,7 @@ def check_tokenizer_files(folder: Path) -> None:
 
 def _check_fits(backend: Tokenizer, pad_id: int, types: bool, config: Any, folder: Path) -> None:
     """Tokenises a pair of texts: what does not work, or makes tokens that the model has not, is refused now."""
-    with library_errors("the tokenizer cannot tokenise", folder / TOKENIZER):
+    with library_errors("the tokenizer cannot tokenise", folder / TOKENIZER), without_panic_messages():
         backend.no_padding()
         backend.no_truncation()
         encoded = backend.encode(*TRIAL)
