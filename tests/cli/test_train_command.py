@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from importlib.resources import files
+from pathlib import Path
 from types import SimpleNamespace
 
 import jsonschema
@@ -318,7 +319,7 @@ def test_processes_share_the_cores_out_unless_told_otherwise(monkeypatch, told, 
         monkeypatch.setenv("OMP_NUM_THREADS", told)
     monkeypatch.setattr(several_processes, "subprocess", SimpleNamespace(Popen=start, DEVNULL=subprocess.DEVNULL))
     for number in range(3):
-        several_processes._start(number, 3, 1234).wait()
+        several_processes._start(number, 3, Path("meeting-point")).wait()
     assert [env["OMP_NUM_THREADS"] for env in started] == [expected] * 3
     assert [env["RANK"] for env in started] == ["0", "1", "2"]
 

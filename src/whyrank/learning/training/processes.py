@@ -8,8 +8,10 @@ parameters through the outputs alone.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import torch
@@ -18,7 +20,7 @@ from torch import Tensor
 from whyrank.errors import UserError
 from whyrank.learning.models.network import Output
 from whyrank.learning.training.graded_pairs import in_parts
-from whyrank.learning.training.world import process_count
+from whyrank.learning.training.world import MEETING_POINT, process_count, process_index
 
 T = TypeVar("T")
 
@@ -130,4 +132,15 @@ def open_processes() -> Processes:
         raise UserError(
             "several processes need accelerate", todo="install it: pip install 'whyrank[train]'"
         ) from error
+    if MEETING_POINT in os.environ:
+        _meet(Path(os.environ[MEETING_POINT]))
     return Together(accelerate.Accelerator(cpu=not torch.cuda.is_available()))
+
+
+def _meet(place: Path) -> None:
+    """Finds the others through a file; accelerate takes a group that is there, and opens no port for one."""
+    store = torch.distributed.FileStore(str(place), process_count())
+    if torch.cuda.is_available():
+        torch.cuda.set_device(process_index())
+    backend = "nccl" if torch.cuda.is_available() else "gloo"
+    torch.distributed.init_process_group(backend, store=store, rank=process_index(), world_size=process_count())

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 
+#: The environment variable that names the file through which the processes of `--processes` find each other.
+MEETING_POINT = "WHYRANK_MEETING_POINT"
+
 
 def process_count() -> int:
     """This process and those that were started together with it."""
