@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import Annotated, Any
@@ -28,7 +29,7 @@ from whyrank.cli.stop import MESSAGE, exit_code, was_stopped
 from whyrank.cli.study import app as study
 from whyrank.cli.suppress import suppress
 from whyrank.cli.train import train
-from whyrank.errors import UserError
+from whyrank.errors import UserError, quoted
 from whyrank.store.lines import DEFAULT_MAX_LINE, MAX_LINE
 
 app = typer.Typer(
@@ -55,6 +56,7 @@ app.command("finetune")(finetune)
 app.command("train")(train)
 app.add_typer(study, name="study")
 
+BUG = "this is a bug of whyrank, not your mistake; please report it with what follows"
 #: What typer raises for a wrong call; its own copy of click keeps the name private.
 UsageError: Any = typer.BadParameter.__bases__[0]
 
@@ -96,11 +98,17 @@ def main() -> None:
     except UsageError as error:
         _explain_usage(error)
         sys.exit(2)
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            complain(BUG)
+            raise
+        complain(f"{quoted(error.filename)}: too long for a name of a file; give a shorter one")
+        sys.exit(2)
     except (KeyboardInterrupt, typer.Abort):
         complain(MESSAGE)
         sys.exit(exit_code())
     except Exception:
-        complain("this is a bug of whyrank, not your mistake; please report it with what follows")
+        complain(BUG)
         raise
 
 

@@ -28,7 +28,7 @@ def evaluate_runs(
     ] = None,
     per_query: Annotated[bool, typer.Option(help="Print every query's values too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the randomisation test.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the randomisation test.")] = 0,
 ) -> None:
     """Measure runs and compare each with the first (paired t-test and randomisation test, Holm-corrected)."""
     say(f"evaluating {len(runs)} run{'s' * (len(runs) > 1)} against {qrels}")

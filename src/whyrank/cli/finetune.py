@@ -41,7 +41,10 @@ def finetune(
     k: Annotated[int, typer.Option("-k", min=1, help="How many of the first stage's documents to re-rank.")] = 100,
     run: Annotated[Path | None, typer.Option(help="Your first stage, a TREC run; default: BM25.")] = None,
     queries: Annotated[int | None, typer.Option("-n", min=1, help="Only the first n judged queries.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the split, the first training and the intervals.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option("--seed", min=0, max=2**32 - 1, help="Of the split, the first training and the intervals."),
+    ] = 0,
 ) -> None:
     """Fine-tune a cross-encoder, all of it or its embeddings, aligned with the collection's IDF or not."""
     say(f"fine-tuning {ranker} on {collection}: {conditions}")

@@ -17,7 +17,12 @@ Pad = Annotated[
 RunFolderPath = Annotated[Path, typer.Option("-o", "--out", help="The run folder to write.")]
 #: How minimal pairs are chosen.
 Documents = Annotated[int, typer.Option("-n", min=1, help="Documents an axiom; TFC2 makes a pair for each k.")]
-Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same pairs, and the same intervals.")]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed", min=0, max=2**32 - 1, help="The same seed gives the same pairs, and the same intervals."
+    ),
+]
 FromRun = Annotated[Path | None, typer.Option("--run", help="The run to take documents from; default: BM25's.")]
 TermPolicy = Annotated[
     str, typer.Option("--term", help="idf, random, effect (asks the first ranker) or document.")

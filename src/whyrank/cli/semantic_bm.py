@@ -42,7 +42,9 @@ def semantic_bm(
     max_length: Annotated[
         int | None, typer.Option(min=8, help="Read at most so many tokens: shorter texts, faster.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the splits, the random rivals and the intervals.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Of the splits, the random rivals and the intervals.")
+    ] = 0,
 ) -> None:
     """Fit a cross-encoder's score by its matching heads and IDF dimension; the fitted model is a ranker."""
     say(f"fitting SemanticBM to {ranker} on {collection}")

@@ -91,7 +91,10 @@ def disentangled(
     quick: Annotated[
         bool, typer.Option("--quick", help="Small sizes: less than ten minutes, not to believe in.")
     ] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Of the folds, the first training and the intervals.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option("--seed", min=0, max=2**32 - 1, help="Of the folds, the first training and the intervals."),
+    ] = 0,
 ) -> None:
     """DGRe and its baselines: Tables 1 to 6 and Figures 6 to 8 of the paper; then BERT and DGRe opened."""
     start = backbone or (QUICK_BACKBONE if quick else BACKBONE)

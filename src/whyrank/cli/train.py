@@ -75,7 +75,9 @@ def train(
         int | None, typer.Option(min=1, help="Train so many folds and seeds at a time, one thread each.")
     ] = None,
     keep: Annotated[str | None, typer.Option(help="Models to keep: all, first or none; default all.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Of the folds, the first training and more.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, max=2**32 - 1, help="Of the folds, the first training and more.")
+    ] = None,
 ) -> None:
     """Train DGRe or a baseline on your collection, fold by fold, and test it on queries it has not seen."""
     if workers is not None and (processes > 1 or process_count() > 1):
@@ -115,11 +117,10 @@ def _asked(
         if asked[name] is None:
             todo = f"give --{name}, or {name} = ... in a file (--config)"
             raise UserError(f"no {name} is given", where=config, todo=todo)
-    for name in COUNTED:
-        if asked[name] is not None and asked[name] < 1:
-            raise UserError(
-                f"{name} is {asked[name]}", where=config if name in own else None, todo="give 1 or more"
-            )
+    for name, least in (*((name, 1) for name in COUNTED), ("seed", 0)):
+        if asked[name] is not None and asked[name] < least:
+            where = config if name in own else None
+            raise UserError(f"{name} is {asked[name]}", where=where, todo=f"give {least} or more")
     by_file = {name: config for name in (*own, *file) if config and name not in given}
     with located(by_file.get("model")):
         settled(model_class(asked["model"]), file, asked, config)

@@ -32,6 +32,8 @@ USUAL = (
     "Success@10",
     "nDCG(dcg='exp-log2')@10",
 )
+#: The largest parameter of a measure, and the highest grade that 2^grade - 1 is a gain for.
+LARGEST, HIGHEST_EXPONENT = 10**6, 50
 
 
 class Value(NamedTuple):
@@ -135,13 +137,15 @@ def _parse(name: str) -> Any:
         why = f" ({error})" if known and not isinstance(error, AssertionError) else ""
         todo = f"write it like {', '.join(USUAL)}" if known else nearest(name, USUAL)
         raise UserError(f"no measure {name!r}{why}", todo=todo) from error
-    if not ir_measures.DefaultPipeline.supports(measure) or _cutoff(measure) < 1:
+    if not ir_measures.DefaultPipeline.supports(measure) or not _countable(measure):
         raise UserError(f"the measure {name!r} cannot be computed here", todo=f"try {', '.join(USUAL)}")
     return measure
 
 
-def _cutoff(measure: Any) -> float:
-    return measure.params.get("cutoff", math.inf)
+def _countable(measure: Any) -> bool:
+    """Whether its cutoff, grades and the like are numbers that trec_eval can count with."""
+    numbers = [value for value in measure.params.values() if isinstance(value, int | float)]
+    return measure.params.get("cutoff", 1) >= 1 and all(abs(number) <= LARGEST for number in numbers)
 
 
 def _with_trec_eval(measure: Any, qrels: Qrels) -> Any:
@@ -154,5 +158,10 @@ def _with_trec_eval(measure: Any, qrels: Qrels) -> Any:
     if measure.NAME != "nDCG" or measure.params.get("dcg") != "exp-log2":
         return measure
     grades = {grade for judged in qrels.values() for grade in judged.values()}
+    if max(grades, default=0) > HIGHEST_EXPONENT:
+        raise UserError(
+            f"{measure} with a grade of {max(grades)}",
+            todo=f"a gain of 2^grade needs grades up to {HIGHEST_EXPONENT}",
+        )
     others = {key: value for key, value in measure.params.items() if key != "dcg"}
     return ir_measures.nDCG(**others, gains={grade: 2**grade - 1 for grade in grades if grade > 0})

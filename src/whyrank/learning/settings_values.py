@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Mapping
 from dataclasses import fields
@@ -12,6 +13,10 @@ from whyrank.errors import UserError, located, nearest, quoted
 
 S = TypeVar("S")
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+#: Whole numbers are no larger than this, texts no longer.
+LARGEST, LONGEST = 2**31 - 1, 1000
+#: A number in a text, as everybody writes it: no `1_000`, no digits of other scripts.
+_NUMBER = re.compile(r"\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*", re.ASCII)
 #: How to write nothing where nothing is a value.
 NOTHING = "none"
 
@@ -91,14 +96,26 @@ def _as_plain(value: Any, hint: Any) -> Any:
         return text in TRUE
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise _Unfit
-    if hint is str and not isinstance(value, str):
-        raise _Unfit
-    if hint is int and isinstance(value, float):
+    if hint is str:
+        return _as_text(value)
+    if isinstance(value, float if hint is int else ()) or (
+        isinstance(value, str) and not _NUMBER.fullmatch(value)
+    ):
         raise _Unfit
     try:
-        return hint(value)
+        number = hint(value)
     except (ValueError, OverflowError):
         raise _Unfit from None
+    if hint is int and abs(number) > LARGEST:
+        raise _Unfit
+    return number
+
+
+def _as_text(value: Any) -> str:
+    """A text of one line that can be a name or a path: not empty, without control characters, not too long."""
+    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST or not value.isprintable():
+        raise _Unfit
+    return value
 
 
 def _expected(hint: Any) -> str:
