@@ -159,9 +159,7 @@ def _with_trec_eval(measure: Any, qrels: Qrels) -> Any:
         return measure
     grades = {grade for judged in qrels.values() for grade in judged.values()}
     if max(grades, default=0) > HIGHEST_EXPONENT:
-        raise UserError(
-            f"{measure} with a grade of {max(grades)}",
-            todo=f"a gain of 2^grade needs grades up to {HIGHEST_EXPONENT}",
-        )
+        todo = f"a gain of 2^grade needs grades up to {HIGHEST_EXPONENT}"
+        raise UserError(f"{measure} with a grade of {max(grades)}", todo=todo)
     others = {key: value for key, value in measure.params.items() if key != "dcg"}
     return ir_measures.nDCG(**others, gains={grade: 2**grade - 1 for grade in grades if grade > 0})

@@ -17,6 +17,8 @@ TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 LARGEST, LONGEST = 2**31 - 1, 1000
 #: A number in a text, as everybody writes it: no `1_000`, no digits of other scripts.
 _NUMBER = re.compile(r"\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*", re.ASCII)
+#: What no name or path of one line holds.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
 #: How to write nothing where nothing is a value.
 NOTHING = "none"
 
@@ -98,9 +100,9 @@ def _as_plain(value: Any, hint: Any) -> Any:
         raise _Unfit
     if hint is str:
         return _as_text(value)
-    if isinstance(value, float if hint is int else ()) or (
-        isinstance(value, str) and not _NUMBER.fullmatch(value)
-    ):
+    if hint is int and isinstance(value, float):
+        raise _Unfit
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
         raise _Unfit
     try:
         number = hint(value)
@@ -113,7 +115,7 @@ def _as_plain(value: Any, hint: Any) -> Any:
 
 def _as_text(value: Any) -> str:
     """A text of one line that can be a name or a path: not empty, without control characters, not too long."""
-    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST or not value.isprintable():
+    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST or _CONTROL.search(value):
         raise _Unfit
     return value
 
