@@ -46,7 +46,7 @@ def test_it_proposes_a_scale_and_saves_at_it(here, tmp_path):
     assert told["knee"], "without a knee there is nothing to save"
     again = suppress(here, "--scales", "1,10,100,1000", "-n", "8", "-o", out, "--save", new)
     assert again.returncode == 0, again.stderr
-    assert "has the result of this already" in again.stderr
+    assert "holds the result already" in again.stderr
     ranker = load(str(here / "ranker"))
     words = [f"{word}={told['knee']['scale']}" for word in ("berlin", "blue", "slow")]
     with applied(ranker, dialed(ranker).change(Edits.of(down=words))):
