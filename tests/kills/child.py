@@ -12,6 +12,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,8 @@ def _wait(child: int, started: float, kill_after: float | None) -> int:
         if ended:
             return os.waitstatus_to_exitcode(status)
         if time.monotonic() > deadline:
-            os.killpg(child, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)  # it may not have become a session yet
+                os.killpg(child, signal.SIGKILL)
             return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         time.sleep(0.002)
