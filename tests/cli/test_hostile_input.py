@@ -80,6 +80,8 @@ def test_hostile_input_stays_text(place, monkeypatch, name):
     assert bool(pages) == (name != "rank")
     for page in pages:
         check_inert(page)
+    for card in out.rglob("*.md"):
+        assert "<img" not in card.read_text()
     if name not in ("rank", "demo"):
         assert "onerror='alert(10)'>" in text_of((out / "report.html").read_text()), "it is there, as text"
 

@@ -124,6 +124,7 @@ def documents(path: Path) -> object:
         (documents, '{"_id": "1", "text": "a", "n": NaN}', 1, "NaN is not a number"),
         (documents, '{"_id": "1", "text": "a", "n": ' + "[" * 5000 + "]" * 5000 + "}", 1, "nested more than"),
         (documents, '{"_id": "a\\u0000b", "text": "x"}', 1, "holds the character U+0000"),
+        (documents, '{"_id": "a\\ufeffb", "text": "x"}', 1, "holds the character U+FEFF"),
         (documents, '{"_id": "a\\nb", "text": "x"}', 1, "holds the character U+000A"),
         (documents, '{"_id": "a\\u2028b", "text": "x"}', 1, "holds the character U+2028"),
         (documents, "1\tx\n\ufeff2\ty", 2, "holds the character U+FEFF"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 
@@ -12,14 +13,14 @@ def model_card(
     """Markdown; `facts` are what config.json says of the training, `elsewhere` what other libraries do with it."""
     about = {key: value for key, value in facts.items() if key not in ("test", "settings")}
     measured = {name: f"{value:.4f}" for name, value in facts.get("test", {}).items()}
-    name = facts.get("collection", "a collection")
+    name = _plain(str(facts.get("collection", "a collection")))
     what = f"A re-ranker trained with whyrank on {name}."
     if facts.get("epoch") == 0:
         what = f"Untrained: no epoch on {name} did better on the validation queries than what it started from."
     unseen = "test queries, which were neither learned from nor chosen by"
     lines = [
         "---", "library_name: whyrank", "pipeline_tag: text-ranking", "---", "",
-        f"# {model} on {backbone}", "",
+        f"# {model} on {_plain(backbone)}", "",
         what, "",
         "```python", "import whyrank", "", 'ranker = whyrank.load("THIS FOLDER")',
         'ranker.rank("a query", ["a document", "another"])', "```", "",
@@ -37,4 +38,9 @@ def _table(rows: Mapping[str, Any]) -> list[str]:
 
 def _shown(value: Any) -> str:
     shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    return shown.replace("|", "\\|")
+    return _plain(shown).replace("|", "\\|")
+
+
+def _plain(text: str) -> str:
+    """A name as text of one line: no markup of HTML, which Markdown would pass on."""
+    return " ".join(escape(text, quote=False).split())
