@@ -19,6 +19,8 @@ from whyrank.store.checksums import sha256
 from whyrank.store.packages import Package
 from whyrank.text import wordnet
 
+pytestmark = pytest.mark.security
+
 RANKER = "bi-minilm-l3"
 
 

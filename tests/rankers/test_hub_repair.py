@@ -18,6 +18,8 @@ import pytest
 from tests.checkpoints import save
 from whyrank.rankers.hub import damaged_file
 
+pytestmark = pytest.mark.security
+
 COMMIT = "1" * 40
 GET = ["get", "nobody/tiny"]
 

@@ -14,6 +14,8 @@ from whyrank.errors import UserError
 from whyrank.store.cached import CachedFolder
 from whyrank.store.checksums import CHECKSUMS
 
+pytestmark = pytest.mark.security
+
 
 def make(folder: Path) -> None:
     (folder / "corpus.jsonl").write_text("one\ntwo\n")
