@@ -80,3 +80,11 @@ def test_what_pairs_writes_is_read_back(tmp_path, filler, real):
     made = make_pairs("TFC1,TFC2,TP,STMC1", "demo", [ranker], Choices(n=2, filler=filler)).pairs
     write_pairs(tmp_path / "p.jsonl", made)
     assert read_pairs(tmp_path / "p.jsonl") == made
+
+
+@pytest.mark.parametrize(("key", "name"), [("axiom", "a\x00b"), ("variant", "x" * 101), ("axiom", "a\nb")])
+def test_a_name_that_fits_into_no_table_is_refused(tmp_path, key, name):
+    path = tmp_path / "p.jsonl"
+    path.write_text(json.dumps({"id": "1", "query": "q", "baseline": "a", "perturbed": "b", key: name}) + "\n")
+    with pytest.raises(UserError, match=f"p.jsonl:1: {key} is .*; at most 100 printable characters"):
+        read_pairs(path)
