@@ -74,13 +74,13 @@ def test_a_shard_of_other_pairs_is_not_taken_up(tmp_path):
 
 def test_an_identifier_that_cannot_be_written_is_refused_before_scoring():
     odd = Collection.from_records("odd", {"d 1": "cat"}, {"1": "cat"})
-    with pytest.raises(UserError, match="^odd: 'd 1' cannot stand in a TREC file"):
+    with pytest.raises(UserError, match=r"^odd: 'd 1' cannot stand in a TREC file"):
         rerank(ByLength(lives=0), odd, first_stage(odd))
 
 
 def test_a_query_without_a_word_is_named_with_its_collection():
     odd = Collection.from_records("odd", {"a": "cat"}, {"1": "\U0001f600"})
-    with pytest.raises(UserError, match="^odd, query '1': .* has no word to search for"):
+    with pytest.raises(UserError, match=r"^odd, query '1': .* has no word to search for"):
         first_stage(odd)
 
 
