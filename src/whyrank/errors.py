@@ -31,14 +31,16 @@ class UserError(Exception):
 
 
 @contextmanager
-def located(where: str | Path | None) -> Iterator[None]:
-    """Adds the place to a mistake that is found inside of the block by code that does not know it."""
+def located(where: str | Path | None, value: str | None = None) -> Iterator[None]:
+    """Adds the place to a mistake that is found inside of the block by code that does not know it, or that knows
+    no more than `value`, which was read there."""
     try:
         yield
     except UserError as error:
-        if error.where is not None or where is None:
+        if where is None or (error.where is not None and str(error.where) != value):
             raise
-        raise UserError(error.what, where=where, todo=error.todo) from error
+        what = error.what if error.where is None else f"{quoted(value)}: {error.what}"
+        raise UserError(what, where=where, todo=error.todo) from error
 
 
 def quoted(value: object, most: int = 60) -> str:

@@ -46,3 +46,5 @@ def test_a_place_is_added_once():
         raise UserError("wrong", todo="do this")
     with pytest.raises(UserError, match=r"^inner: wrong$"), located("a.toml"):
         raise UserError("wrong", where="inner")
+    with pytest.raises(UserError, match=r"^a\.toml: 'inner': wrong$"), located("a.toml", "inner"):
+        raise UserError("wrong", where="inner")

@@ -114,7 +114,7 @@ def _asked(
     given = {name: value for name, value in flags.items() if value is not None}
     asked = {**dict.fromkeys(flags), **DEFAULTS, **own, **given}
     for name in NEEDED:
-        if asked[name] is None:
+        if asked[name] is None or not str(asked[name]).strip():
             todo = f"give --{name}, or {name} = ... in a file (--config)"
             raise UserError(f"no {name} is given", where=config, todo=todo)
     for name, least in (*((name, 1) for name in COUNTED), ("seed", 0)):
@@ -141,10 +141,10 @@ def _train(
     from whyrank.store.run_folder import RunFolder
 
     settled(model_class(asked["model"]), told, asked)  # what is told wrong is refused before anything is opened
-    with located(by_file.get("backbone")):
+    with located(by_file.get("backbone"), asked["backbone"]):
         backbone_checkpoint(asked["backbone"])
     tests = asked["test_queries"]
-    with located(by_file.get("collection")):
+    with located(by_file.get("collection"), asked["collection"]):
         opened = open_collection(asked["collection"])
     what = judged(opened, asked["train_qrels"], Path(tests) if tests else None, asked["queries"])
     first, origin = first_stage_of(what.collection, Path(asked["run"]) if asked["run"] else None, asked["k"])

@@ -11,7 +11,7 @@ import safetensors.torch
 import torch
 from safetensors import SafetensorError
 
-from whyrank.errors import UserError
+from whyrank.errors import UserError, located
 from whyrank.learning.checkpoints import WEIGHTS
 from whyrank.learning.models.catalogue import model_class
 from whyrank.learning.models.chunker import Chunker
@@ -47,7 +47,8 @@ def load_trained(checkpoint: Checkpoint, device: torch.device | str = "cpu") -> 
     kind = model_class(own.model, path)
     settings = settings_of(kind.Settings, own.settings, where=path)
     plain = Checkpoint(checkpoint.name, checkpoint.folder, checkpoint.source, told=own.backbone_config)
-    network = kind.of(settings, Ingredients(plain, untrained=True))
+    with located(checkpoint.folder):
+        network = kind.of(settings, Ingredients(plain, untrained=True))
     _load_weights(network, checkpoint)
     shorter = checkpoint.settings.get("max_length")
     if shorter and isinstance(network, TransformerNetwork):
