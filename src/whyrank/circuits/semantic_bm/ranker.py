@@ -156,7 +156,7 @@ def load_semantic_bm(checkpoint: Checkpoint, device: torch.device | str = "cpu")
     model = Model(told.parsed_heads, told.model.intercept, told.slopes, told.sep)
     check_settings(told.ranker.settings, where=path)
     settings = {**told.ranker.settings, **checkpoint.settings, "kind": "cross-encoder"}
-    with located(path):
+    with located(path, told.ranker.load):
         opened = cross_encoder(load(told.ranker.load, device=str(device), **settings))
         if opened.fingerprint() != told.ranker.fingerprint:
             raise UserError(
