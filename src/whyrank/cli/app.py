@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from typing import Annotated, Any
@@ -29,7 +28,8 @@ from whyrank.cli.stop import MESSAGE, exit_code, was_stopped
 from whyrank.cli.study import app as study
 from whyrank.cli.suppress import suppress
 from whyrank.cli.train import train
-from whyrank.errors import UserError, quoted
+from whyrank.errors import UserError
+from whyrank.store.atomic import disk_error
 from whyrank.store.lines import DEFAULT_MAX_LINE, MAX_LINE
 
 app = typer.Typer(
@@ -99,10 +99,11 @@ def main() -> None:
         _explain_usage(error)
         sys.exit(2)
     except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:
+        told = disk_error(error)
+        if told is None:
             complain(BUG)
             raise
-        complain(f"{quoted(error.filename)}: too long for a name of a file; give a shorter one")
+        complain(str(told))
         sys.exit(2)
     except (KeyboardInterrupt, typer.Abort):
         complain(MESSAGE)

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from whyrank.errors import UserError
+from whyrank.errors import UserError, quoted
 from whyrank.store.lock import Lock, fcntl, is_held
 
 #: Marks an unfinished file or folder; whoever holds the lock of its target may delete it.
@@ -160,15 +160,30 @@ def disk_errors(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in FULL or "No space left" in str(error):
-            todo = "free some space and run it again; nothing was left half-written"
-            raise DiskError("the disk is full", where=target, todo=todo) from error
-        if error.errno in FORBIDDEN:
-            todo = "choose another place, or set WHYRANK_CACHE for the cache"
-            raise DiskError("cannot write here", where=target, todo=todo) from error
-        if error.errno == errno.EIO:
-            raise DiskError("the disk does not answer (input/output error)", where=target) from error
-        raise
+        told = _disk_error(error, target, FORBIDDEN)
+        if told is None:
+            raise
+        raise told from error
+
+
+def disk_error(error: OSError) -> DiskError | None:
+    """What to say of an error that is the disk's wherever it arises; None if it may be our bug."""
+    if error.errno == errno.ENAMETOOLONG:
+        name = "" if error.filename is None else quoted(str(error.filename))
+        return DiskError("too long for a name of a file", where=name, todo="give a shorter one")
+    return _disk_error(error, error.filename, (errno.EACCES, errno.EROFS, errno.EPERM))
+
+
+def _disk_error(error: OSError, where: str | Path | None, forbidden: tuple[int, ...]) -> DiskError | None:
+    if error.errno in FULL or "No space left" in str(error):
+        todo = "free some space and run it again; nothing was left half-written"
+        return DiskError("the disk is full", where=where, todo=todo)
+    if error.errno in forbidden:
+        todo = "choose another place, or set WHYRANK_CACHE for the cache"
+        return DiskError("cannot write here", where=where, todo=todo)
+    if error.errno == errno.EIO:
+        return DiskError("the disk does not answer (input/output error)", where=where)
+    return None
 
 
 def remove_folder(folder: Path) -> None:
