@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 from tests.circuits.test_evidence import counting_pairs
 from tests.circuits.test_search import pairs
@@ -84,22 +85,14 @@ def _training(place: Path) -> None:
 
 
 def _term_frequency(place: Path) -> None:
-    from whyrank.cli.study import run_term_frequency
     from whyrank.studies.term_frequency.sizes import Sizes
 
     few = Sizes(
         queries=4, ask=1, pairs=4, others=2, blocks=2, flow=2, counting=2, most_k=2, audit=4, max_length=32
     )
-    run_term_frequency(["bi-minilm-l3"], "demo", place / "out", few)
-
-
-def _disentangled(place: Path) -> None:
-    from whyrank.cli.study_disentangled import _ground, run_disentangled
-    from whyrank.studies.disentangled.sizes import Sizes
-
-    sizes = Sizes(**{**vars(Sizes.quick()), "folds": 3, "seeds": 1, "epochs": 2, "depth": 20})
-    ground = _ground(str(place / "beir"), None, str(place / "backbone"), sizes, None, {}, 0)
-    run_disentangled(ground, place / "out", ("table1", "table2"), ("bm25", "drmm", "bert"))
+    with mock.patch.object(Sizes, "quick", lambda: few):
+        how = ("--ranker", "bi-minilm-l3", "--collection", "demo", "--quick")
+        _whyrank(place, "study", "term-frequency", *how, "-o", str(place / "out"))
 
 
 RANKED = ("--ranker", "ranker", "--collection", "beir")
@@ -134,7 +127,11 @@ COMMANDS = [
     _line("train dgre", _training, "train", "--model", "dgre", *TRAINED, "-o", "out"),
     _line("train workers", _training, "train", "--model", "bert", *TRAINED, "--workers", "2", "-o", "out"),
     Command("study term-frequency", lambda place: None, _term_frequency),
-    Command("study disentangled", _training, _disentangled),
+    _line(
+        "study disentangled", _training, "study", "disentangled", "--quick", "--collection", "beir", "--backbone",
+        "backbone", "--folds", "3", "--depth", "12", "--epochs", "2", "--batch", "8", "--max-length", "24",
+        "--seeds", "1", "--positives", "1", "--only", "table1,table2", "--models", "bm25,drmm,bert", "-o", "out",
+    ),
 ]  # fmt: skip
 #: Commands that take long get this part of what the others get.
 LONG = {"train workers": 0.15, "study term-frequency": 0.4, "study disentangled": 0.5}
