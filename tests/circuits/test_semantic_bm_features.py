@@ -135,8 +135,8 @@ def test_samples_go_on_where_a_kill_left_them_and_damaged_shards_are_made_again(
     collection = tiny_collection()
     pairs = candidates(collection, every_document(collection, 6), 6)
     whole = read_samples(bert, pairs, tmp_path)
-    first, second, *rest = sorted(tmp_path.glob("*.npz"))
-    assert len(rest) == 3 and {path.name for path in tmp_path.iterdir()} == {f"{i:05d}.npz" for i in range(5)}
+    first, second, *rest = sorted(tmp_path.glob("*.shard"))
+    assert len(rest) == 3 and {path.name for path in tmp_path.iterdir()} == {f"{i:05d}.shard" for i in range(5)}
     kept = first.stat().st_mtime_ns
     second.write_bytes(second.read_bytes()[:100])
     rest[0].unlink()

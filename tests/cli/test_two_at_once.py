@@ -10,6 +10,7 @@ import pytest
 from tests.cli.run import one_line, whyrank
 from tests.edits.dialed import cross_encoder, idf_file, write_collection
 from whyrank.axioms.pair import MinimalPair, write_pairs
+from whyrank.store.lock import Lock
 from whyrank.store.run_folder import RunFolder, is_finished
 
 
@@ -67,6 +68,23 @@ def test_two_edits_saved_to_one_folder(here, tmp_path):
     codes, words = at_once(here, *saves)
     assert sorted(codes) == [0, 2], words
     assert [path.name for path in tmp_path.iterdir()] == ["new"], "no lock is left beside it"
+
+
+def test_two_sets_of_pairs_into_one_file(here, tmp_path):
+    with Lock(tmp_path / ".pairs.jsonl.lock").acquire():
+        refused = whyrank(
+            "pairs", "--axiom", "TFC1", "--collection", "collection", "-o", tmp_path / "pairs.jsonl", cwd=here
+        )
+    assert f"in use by process {os.getpid()} on " in one_line(refused)
+    made = whyrank(
+        "pairs", "--axiom", "TFC1", "--collection", "collection", "-o", tmp_path / "pairs.jsonl", cwd=here
+    )
+    assert made.returncode == 0, made.stderr
+    again = whyrank(
+        "pairs", "--axiom", "TFC1", "--collection", "collection", "-o", tmp_path / "pairs.jsonl", cwd=here
+    )
+    assert again.returncode == 0 and "is there already and will be replaced" in again.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"pairs.jsonl", "pairs.dropped.json"}
 
 
 def test_two_equal_patches_into_one_folder(here, tmp_path):

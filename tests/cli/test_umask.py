@@ -11,6 +11,7 @@ import pytest
 
 from tests.learning.small import cross_encoder, write_collection
 from whyrank.cli.app import app
+from whyrank.edits.saving import save_checkpoint
 
 pytestmark = [pytest.mark.security, pytest.mark.skipif(os.name == "nt", reason="there is no umask on Windows")]
 
@@ -23,7 +24,7 @@ def umask(request: pytest.FixtureRequest) -> Iterator[int]:
 
 
 def test_run_folders_and_files_have_the_modes_that_the_umask_says(umask: int, tmp_path: Path) -> None:
-    cross_encoder(tmp_path / "ranker")
+    ranker = cross_encoder(tmp_path / "ranker")
     write_collection(tmp_path / "collection")
     reads = ["--ranker", str(tmp_path / "ranker"), "--collection", str(tmp_path / "collection")]
     app(["rank", *reads, "-k", "3", "-o", str(tmp_path / "out" / "rank")], standalone_mode=False)
@@ -33,6 +34,7 @@ def test_run_folders_and_files_have_the_modes_that_the_umask_says(umask: int, tm
         ["patch", *reads[:2], "--pairs", pairs, "-o", str(tmp_path / "out" / "patch")],
         standalone_mode=False,
     )
+    save_checkpoint(ranker, tmp_path / "out" / "saved", {}, "a copy of")
     written = [tmp_path / "out", *(tmp_path / "out").rglob("*")]
     assert len(written) > 8
     for path in written:

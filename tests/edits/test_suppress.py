@@ -124,7 +124,7 @@ def test_work_that_was_stopped_goes_on(ranker, unedited, listed, tmp_path, monke
     monkeypatch.setattr(ranker, "scores", failing)
     with pytest.raises(KeyboardInterrupt):
         suppress(dial, listed, unedited, n=4, scales=SCALES, shards=tmp_path)
-    kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.shard")}
     assert len(kept) == 3
     assert suppress(dial, listed, unedited, n=4, scales=SCALES, shards=tmp_path) == whole
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items()), "what was done is not done again"

@@ -63,6 +63,7 @@ def test_whyrank_json_says_what_such_a_folder_is(tmp_path):
         ("tokenizer.json", {"added_tokens": [{"id": "0"}]}, "added_tokens"),
         ("whyrank.json", {"settings": []}, "settings"),
         ("whyrank.json", {"settings": {"normalise": "false"}}, "normalise"),
+        ("whyrank.json", {"kind": "bi-encoder", "normalise": True}, 'put it into "settings"'),
         ("whyrank.json", {"settings": {"max_length": 0}}, "max_length"),
         ("whyrank.json", {"settings": {"max_length": 1.9}}, "max_length"),
         ("whyrank.json", {"kind": 7}, "kind"),

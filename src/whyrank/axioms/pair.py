@@ -119,5 +119,6 @@ def read_pairs(path: Path | str) -> list[MinimalPair]:
 def line_of(path: Path | str, pair_id: str) -> int | None:
     """The line of a file on which a pair stands."""
     return next(
-        (line.number for line, row in read_json_lines(path) if str(row.get("id")).strip() == pair_id), None
+        (line.number for line, row in read_json_lines(path) if str(row.get("id", line.number)).strip() == pair_id),
+        None,
     )

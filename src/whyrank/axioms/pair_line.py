@@ -68,7 +68,8 @@ class PairRecord:
 
 
 def pair_of(line: Line, row: dict[str, Any]) -> MinimalPair:
-    """The pair of one line."""
+    """The pair of one line; where it has no id, the line's number is."""
+    row = row if "id" in row else {"id": line.number, **row}
     missing = [key for key in NEEDED if row.get(key) is None or not str(row[key]).strip()]
     if missing:
         raise line.wrong(f"no {', '.join(missing)}", f"a pair has {', '.join(NEEDED)}, as text")

@@ -15,6 +15,7 @@ from whyrank.errors import UserError
 if TYPE_CHECKING:
     from whyrank.axioms.api import PairOptions
     from whyrank.axioms.make import Choices
+    from whyrank.store.lock import Lock
 
 
 def pairs(
@@ -46,18 +47,34 @@ def pairs(
         raise UserError(
             "a folder stands where the pairs file should be", where=out, todo="give a file: -o pairs.jsonl"
         )
+    lock = _locked(out)
+    if out.exists():
+        say(f"{out} is there already and will be replaced")
     chosen = parse_axioms(axiom)
     choices, origin = choose(n, seed, term, filler, top, ranks, having), pair_options(run, synonyms, wordnet)
     opened = open_for_queries(collection)
     rankers = [load(name, collection=opened) for name in ranker or ()]
     with progress_bar("documents", n * len(chosen), "documents") as advance:
         made = make_pairs(chosen, opened, rankers, choices, origin, progress=advance)
-    write_pairs(out, made.pairs)
     drops = out.with_name(f"{out.name.removesuffix('.jsonl')}.dropped.json")
+    write_pairs(out, made.pairs)
     write_json(drops, {"pairs": len(made.pairs), "split": opened.split, "dropped": made.drop_counts()})
+    lock.release()
     say(f"wrote {len(made.pairs)} pairs to {out}, and what was dropped and why to {drops}")
     name = (ranker or ["bi-minilm-l6"])[0]
     suggest(f"whyrank audit --ranker {name} --collection {collection} --pairs {out} -o runs/audit")
+
+
+def _locked(out: Path) -> Lock:
+    """The lock of a pairs file, in a folder that is gone again if nothing is written to it."""
+    from whyrank.store.atomic import disk_errors
+    from whyrank.store.lock import Lock
+
+    new = not out.parent.exists()
+    with disk_errors(out.parent):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        lock = Lock(out.parent / f".{out.name}.lock", with_folder=new)
+        return lock.acquire(todo="wait for it to end, or choose another -o")
 
 
 def choose(n: int, seed: int, term: str, filler: str, top: int, ranks: str | None, having: str | None) -> Choices:

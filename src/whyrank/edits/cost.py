@@ -54,8 +54,11 @@ class Cost:
             "ndcg_after": [self.ndcg_after[qid] for qid in judged],
             "difference": [self.ndcg_after[qid] - self.ndcg_before[qid] for qid in judged],
         }
-        told = {name: Estimate.mean(column, judged, seed).to_json() for name, column in columns.items()}
-        agreements = Estimate.mean(list(self.agreement.values()), list(self.agreement), seed)
+        told = {
+            name: Estimate.mean(column, judged, seed, within=None if name == "difference" else (0, 1)).to_json()
+            for name, column in columns.items()
+        }
+        agreements = Estimate.mean(list(self.agreement.values()), list(self.agreement), seed, within=(0, 1))
         return {
             "measure": MEASURE,
             "queries": len(self.agreement),

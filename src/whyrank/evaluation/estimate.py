@@ -38,9 +38,15 @@ class Estimate:
 
     @classmethod
     def mean(
-        cls, values: Sequence[float] | np.ndarray, queries: Sequence[str], seed: int = 0, *, share: bool = False
+        cls,
+        values: Sequence[float] | np.ndarray,
+        queries: Sequence[str],
+        seed: int = 0,
+        *,
+        share: bool = False,
+        within: tuple[float, float] | None = None,
     ) -> Estimate:
-        """The mean over pairs; `share`: of values that are 0 or 1."""
+        """The mean over pairs; `share`: of values that are 0 or 1; `within`: the least and the most it can be."""
         import numpy as np
 
         column = np.asarray(values, dtype=float)
@@ -48,6 +54,7 @@ class Estimate:
             return cls.of(math.nan, Interval.none(NOT_DEFINED), 0, 0)
         shares = (0,) if share else ()
         (interval,) = clustered_intervals(column[:, None], queries, shares=shares, seed=seed)
+        interval = interval.within(*within) if within else interval
         return cls.of(float(column.mean()), interval, len(column), len(set(queries)))
 
     @property

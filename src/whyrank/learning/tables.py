@@ -27,8 +27,9 @@ def table_row(name: str, measure: str, seeds: Sequence[Values], seed: int = 0) -
     by_seed = [values[measure] for values in seeds]
     values = np.array([[value] for one in by_seed for value in one.values()])
     (interval,) = clustered_intervals(values, [qid for one in by_seed for qid in one], seed=seed)
+    bounded = interval.within(0, 1) if ((values >= 0) & (values <= 1)).all() else interval
     return {
-        "name": name, "measure": measure, "mean": float(values.mean()), **interval.to_json(),
+        "name": name, "measure": measure, "mean": float(values.mean()), **bounded.to_json(),
         "by_seed": [fmean(one.values()) for one in by_seed], "queries": len(by_seed[0]),
     }  # fmt: skip
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from whyrank.errors import UserError, nearest
+from whyrank.errors import UserError, nearest, quoted
 from whyrank.store.json_file import NotJson, read_json, typed
 
 CONFIG, TOKENIZER, TOKENIZER_CONFIG = "config.json", "tokenizer.json", "tokenizer_config.json"
@@ -211,12 +211,19 @@ class OwnFile:
     settings: dict[str, Any] = field(default_factory=dict)
     source: str | None = None
     precision: str | None = None
+    name: str | None = None
 
 
 def read_own_file(folder: Path) -> OwnFile:
-    """whyrank.json, its settings checked."""
-    own: OwnFile = read_json(folder / OWN_FILE, OwnFile)
-    check_settings(own.settings, where=folder / OWN_FILE)
+    """whyrank.json, its settings checked; a setting beside `settings` would not be read, and is refused."""
+    path = folder / OWN_FILE
+    own: OwnFile = read_json(path, OwnFile)
+    known = [one.name for one in fields(OwnFile)]
+    for key in read_json(path, dict[str, Any]):
+        if key not in known:
+            todo = 'put it into "settings"' if key in SETTINGS else nearest(key, known)
+            raise UserError(f"unknown field {quoted(key)}", where=path, todo=todo)
+    check_settings(own.settings, where=path)
     return own
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -47,6 +48,7 @@ def whole_file(target: Path) -> Iterator[Path]:
             if fcntl is not None:
                 fcntl.flock(handle, fcntl.LOCK_EX)  # tells the living from the dead: see clean_partials
             yield partial
+            partial.chmod(stat.S_IMODE(os.fstat(handle).st_mode))  # some libraries make files for the owner only
             sync_file(partial)
             partial.replace(target)
             sync_file(target.parent)
@@ -145,6 +147,7 @@ def _make(target: Path, make: Callable[[Path], None]) -> None:
     partial.mkdir()
     try:
         make(partial)
+        as_open_as(partial)
         sync_folder(partial)
         if target.is_dir():
             target.rmdir()  # an empty folder that the user made for it
@@ -152,6 +155,15 @@ def _make(target: Path, make: Callable[[Path], None]) -> None:
         sync_file(target.parent)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def as_open_as(folder: Path) -> None:
+    """Makes all files in a folder as readable as the folder, whose mode is what the umask lets it be: safetensors
+    makes files for the owner only."""
+    mode = folder.stat().st_mode & 0o666
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            path.chmod(mode)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whyrank.errors import UserError
-from whyrank.store.atomic import PARTIAL, disk_errors, make_once, remove_folder, sync_folder
+from whyrank.store.atomic import PARTIAL, as_open_as, disk_errors, make_once, remove_folder, sync_folder
 from whyrank.store.checksums import changed_file, damage, has_checksums, write_checksums
 from whyrank.store.lock import Lock
 
@@ -93,6 +93,7 @@ class CachedFolder:
 
     def _make_and_list(self, folder: Path) -> None:
         self.make(folder)
+        as_open_as(folder)
         write_checksums(folder)
 
     @contextmanager
