@@ -16,6 +16,9 @@ from msgspec import Meta
 from whyrank.errors import UserError, nearest, quoted
 from whyrank.store.json_file import NotJson, read_json, typed
 
+#: What is shown on the screen, in one line.
+Said = Annotated[str, Meta(max_length=1000)]
+
 CONFIG, TOKENIZER, TOKENIZER_CONFIG = "config.json", "tokenizer.json", "tokenizer_config.json"
 SPECIAL_TOKENS, MODULES, OWN_FILE = "special_tokens_map.json", "modules.json", "whyrank.json"
 LENGTH, PROMPTS, COLBERT = "sentence_bert_config.json", "config_sentence_transformers.json", "artifact.metadata"
@@ -209,9 +212,9 @@ class OwnFile:
 
     kind: str | None = None
     settings: dict[str, Any] = field(default_factory=dict)
-    source: str | None = None
-    precision: str | None = None
-    name: str | None = None
+    source: Said | None = None
+    precision: Said | None = None
+    name: Said | None = None
 
 
 def read_own_file(folder: Path) -> OwnFile:
