@@ -5,19 +5,12 @@ import subprocess
 import pytest
 
 from tests.cli.run import one_line, whyrank
-from tests.edits.dialed import cross_encoder, idf_file, write_collection
-from whyrank.axioms.pair import MinimalPair, write_pairs
+from tests.cli.small_work import write_small_work
 
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory):
-    """A tiny ranker, an IDF for it, a small collection, and pairs."""
-    folder = tmp_path_factory.mktemp("disk")
-    idf_file(cross_encoder(folder / "ranker"), folder / "idf.tsv")
-    write_collection(folder / "collection")
-    texts = [("the cat sat", "the dog sat"), ("red tree", "blue tree"), ("slow house", "fast house")]
-    write_pairs(folder / "pairs.jsonl", [MinimalPair(f"p{i}", "red cat", *two) for i, two in enumerate(texts)])
-    return folder
+    return write_small_work(tmp_path_factory.mktemp("disk"))
 
 
 @pytest.fixture
