@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable
 
 import whyrank
+from whyrank.audit.scoring import audit_pairs
 from whyrank.axioms.api import make_pairs
-from whyrank.axioms.audit import audit_pairs
 from whyrank.axioms.make import Choices
 from whyrank.axioms.realise import realise
 
@@ -37,7 +37,7 @@ def main() -> None:
 
     ours = whyrank.load("ce-minilm-l12")
     theirs = CrossEncoder(str(ours.checkpoint.folder), device="cpu")
-    pairs = make_pairs("all", "demo", [ours], Choices(n=options.n)).pairs
+    pairs = make_pairs("all", "demo", [ours], Choices(documents=options.n)).pairs
     sides = [side for pair in pairs for side in realise(pair, ours)]
     distinct = len(set(sides))
     print(f"{len(pairs)} pairs, {len(sides)} sides, {distinct} distinct inputs")
@@ -51,7 +51,7 @@ def main() -> None:
     ours.encoder.run = counted
     result = audit_pairs([ours], pairs)
     ours.encoder.run = run
-    print(f"{rows[0]} rows through the encoder; the audit says {result.scored[0].inputs}")
+    print(f"{rows[0]} rows through the encoder; the audit says {result.rankers[0].inputs}")
 
     ratios = []
     for number in range(options.rounds):
@@ -62,7 +62,7 @@ def main() -> None:
         print(f"round {number + 1}: {rates}, ratio {ratios[-1]:.2f}")
     median = statistics.median(ratios)
     print(f"median ratio {median:.2f} (goal 1.5)")
-    raise SystemExit(not (median >= 1.5 and rows[0] == distinct == result.scored[0].inputs))
+    raise SystemExit(not (median >= 1.5 and rows[0] == distinct == result.rankers[0].inputs))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 import torch
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.rankers.load import load
 from whyrank.rankers.ranker import Ranker
 

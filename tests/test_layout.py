@@ -10,8 +10,8 @@ import whyrank
 ROOT = Path(whyrank.__file__).parent
 #: From the top; a package imports only packages above it.
 ORDER = [
-    "errors", "store", "text", "collections", "evaluation", "encoders", "rankers", "axioms", "reports", "engines",
-    "interventions", "circuits", "edits", "explain", "learning", "studies", "web", "cli",
+    "core", "text", "collections", "evaluation", "encoders", "rankers", "axioms", "plots", "pages", "engines",
+    "audit", "interventions", "circuits", "edits", "explain", "learning", "papers", "web", "cli",
 ]  # fmt: skip
 
 

@@ -16,12 +16,12 @@ TYPE_CHECKING = False  # typing itself takes 15 ms to load, in which Ctrl-C woul
 if TYPE_CHECKING:
     from typing import Any
 
-    from whyrank.axioms.api import audit as audit
+    from whyrank.audit.api import audit as audit
     from whyrank.axioms.api import make_pairs as make_pairs
     from whyrank.collections.catalogue import open_collection as open_collection
     from whyrank.collections.collection import Collection as Collection
+    from whyrank.core.errors import UserError as UserError
     from whyrank.encoders.site import Site as Site
-    from whyrank.errors import UserError as UserError
     from whyrank.evaluation.evaluate import evaluate as evaluate
     from whyrank.explain.words import explain_words as explain_words
     from whyrank.interventions.api import patch as patch
@@ -34,8 +34,8 @@ _PUBLIC = {
     "Collection": "whyrank.collections.collection",
     "Ranker": "whyrank.rankers.ranker",
     "Site": "whyrank.encoders.site",
-    "UserError": "whyrank.errors",
-    "audit": "whyrank.axioms.api",
+    "UserError": "whyrank.core.errors",
+    "audit": "whyrank.audit.api",
     "evaluate": "whyrank.evaluation.evaluate",
     "explain_words": "whyrank.explain.words",
     "load": "whyrank.rankers.load",

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.axioms.test_axioms import material
+from whyrank.audit.summary import summarise
 from whyrank.axioms.api import make_pairs
 from whyrank.axioms.axiom import AXIOMS, axiom_class, parse_axiom, parse_axioms
 from whyrank.axioms.make import Choices
-from whyrank.axioms.summary import summarise
 from whyrank.axioms.tfc1 import TFC1
 from whyrank.axioms.tfc2 import TFC2
 from whyrank.collections.demo import open_demo
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 
 def value_of(draw, parameter):
@@ -96,12 +96,12 @@ def test_parameters_that_make_no_sense_are_refused(text, says):
 
 
 def test_pairs_of_other_parameters_stay_apart_in_the_file_and_in_the_audit():
-    made = make_pairs([TFC2("marginal", most=2), TFC2("marginal", most=3)], "demo", [], Choices(n=2)).pairs
+    made = make_pairs([TFC2("marginal", most=2), TFC2("marginal", most=3)], "demo", [], Choices(documents=2)).pairs
     assert len({pair.id for pair in made}) == len(made) == 10
     assert {pair.variant for pair in made} == {"marginal:most=2", "marginal:most=3"}
-    from whyrank.axioms.audit import score_pairs
+    from whyrank.audit.scoring import score_pairs
     from whyrank.rankers.load import load
 
     summaries = summarise(score_pairs(load("bm25", collection=open_demo()), made).rows)
     assert {one.axiom: one.n for one in summaries} == {"TFC2:marginal:most=2": 4, "TFC2:marginal:most=3": 6}
-    assert all(one.flattens is not None for one in summaries)
+    assert all(one.gain_falls is not None for one in summaries)

@@ -7,7 +7,7 @@ import pytest
 
 from whyrank.axioms.axiom import AXIOMS, Material, Skip, parse_axiom, parse_axioms
 from whyrank.axioms.tfc2 import TFC2
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.text.words import words
 
 IDF = {"dripping": 5.0, "tap": 4.5, "stop": 1.0, "water": 0.5}

@@ -8,9 +8,9 @@ import pytest
 
 from tests.checkpoints import save
 from tests.mutate import mutated_json
-from whyrank.axioms.audit import audit_pairs
+from whyrank.audit.scoring import audit_pairs
 from whyrank.axioms.pair import MinimalPair, read_pairs
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.interventions.api import patch
 from whyrank.rankers.load import load
 

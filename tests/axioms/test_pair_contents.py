@@ -7,13 +7,13 @@ import pytest
 from whyrank.axioms.api import make_pairs
 from whyrank.axioms.make import Choices
 from whyrank.axioms.pair import read_pairs, write_pairs
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 
 @pytest.fixture
 def line(tmp_path, real):
     """The second of two lines that `whyrank pairs` wrote."""
-    made = make_pairs("TFC1:append", "demo", [real("bi-minilm-l3")], Choices(n=2)).pairs[:2]
+    made = make_pairs("TFC1:append", "demo", [real("bi-minilm-l3")], Choices(documents=2)).pairs[:2]
     write_pairs(tmp_path / "p.jsonl", made)
     return [json.loads(text) for text in (tmp_path / "p.jsonl").read_text().splitlines()][1]
 
@@ -77,7 +77,7 @@ def test_the_texts_changed_alike_and_without_both_are_read(tmp_path, line):
 @pytest.mark.parametrize("filler", ["a", "mask", "random", "frequency"])
 def test_what_pairs_writes_is_read_back(tmp_path, filler, real):
     ranker = real("bi-minilm-l3")
-    made = make_pairs("TFC1,TFC2,TP,STMC1", "demo", [ranker], Choices(n=2, filler=filler)).pairs
+    made = make_pairs("TFC1,TFC2,TP,STMC1", "demo", [ranker], Choices(documents=2, filler=filler)).pairs
     write_pairs(tmp_path / "p.jsonl", made)
     assert read_pairs(tmp_path / "p.jsonl") == made
 

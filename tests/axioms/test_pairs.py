@@ -11,7 +11,7 @@ from whyrank.axioms.realise import realise, token_categories
 from whyrank.axioms.scored_pair import for_patching
 from whyrank.collections.collection import Collection
 from whyrank.collections.demo import open_demo
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.text.alignment import CannotAlign
 from whyrank.text.differences import word_differences
 from whyrank.text.words import words
@@ -26,7 +26,7 @@ def made(request):
     from whyrank.rankers.load import load
 
     rankers = [load("ce-minilm-l12"), load("bi-minilm-l6")]
-    return make_pairs(EVERYTHING, open_demo(), rankers, Choices(n=6), NO_WORDNET), rankers
+    return make_pairs(EVERYTHING, open_demo(), rankers, Choices(documents=6), NO_WORDNET), rankers
 
 
 def test_the_demo_collection_makes_pairs_for_every_axiom_and_variant(made):
@@ -75,7 +75,9 @@ def test_fillers_fill_up_terms_of_several_pieces(real):
 
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path):
     for name, seed in (("1", 0), ("2", 0), ("3", 1)):
-        write_pairs(tmp_path / name, make_pairs("TFC1:*,LNC1,TP", open_demo(), [], Choices(n=10, seed=seed)).pairs)
+        write_pairs(
+            tmp_path / name, make_pairs("TFC1:*,LNC1,TP", open_demo(), [], Choices(documents=10, seed=seed)).pairs
+        )
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
     assert (tmp_path / "1").read_bytes() != (tmp_path / "3").read_bytes()
 
@@ -87,15 +89,19 @@ def test_pairs_survive_the_file(tmp_path, made):
 
 def test_the_choices_hold():
     demo = open_demo()
-    bands = make_pairs("TFC1", demo, [], Choices(n=30, ranks=((1, 2), (9, 10)))).pairs
+    bands = make_pairs("TFC1", demo, [], Choices(documents=30, ranks=((1, 2), (9, 10)))).pairs
     assert {pair.rank for pair in bands} == {1, 2, 9, 10}
-    having = make_pairs("TFC1", demo, [], Choices(n=30, having="term")).pairs
+    having = make_pairs("TFC1", demo, [], Choices(documents=30, having="term")).pairs
     assert all(pair.term in words(pair.baseline) and pair.tf for pair in having)
-    lacking = make_pairs("TFC1", demo, [], Choices(n=30, having="no-term"))
+    lacking = make_pairs("TFC1", demo, [], Choices(documents=30, having="no-term"))
     assert all(not pair.tf for pair in lacking.pairs)
     assert lacking.drop_counts()["TFC1:append"]["the term is in the text"] > 0
-    per_query = {pair.qid: pair.term for pair in make_pairs("TFC1", demo, [], Choices(n=99, term="random")).pairs}
-    again = {pair.qid: pair.term for pair in make_pairs("TFC1", demo, [], Choices(n=99, term="random")).pairs}
+    per_query = {
+        pair.qid: pair.term for pair in make_pairs("TFC1", demo, [], Choices(documents=99, term="random")).pairs
+    }
+    again = {
+        pair.qid: pair.term for pair in make_pairs("TFC1", demo, [], Choices(documents=99, term="random")).pairs
+    }
     assert per_query == again
 
 
@@ -107,13 +113,13 @@ def test_fillers_by_policy(real):
         ("frequency", lambda pair: pair.filler not in words(pair.perturbed)),
         ("a", lambda pair: pair.filler not in words(pair.query)),
     ):
-        pairs = make_pairs("TFC1", demo, [ranker], Choices(n=5, filler=policy)).pairs
+        pairs = make_pairs("TFC1", demo, [ranker], Choices(documents=5, filler=policy)).pairs
         assert pairs
         assert all(map(check, pairs)), policy
     with pytest.raises(UserError, match="mask"):
-        make_pairs("TFC1", demo, [], Choices(n=5, filler="mask"))
+        make_pairs("TFC1", demo, [], Choices(documents=5, filler="mask"))
     with pytest.raises(UserError, match="frequency"):
-        make_pairs("TFC1", demo, [], Choices(n=5, filler="odd"))
+        make_pairs("TFC1", demo, [], Choices(documents=5, filler="odd"))
 
 
 def test_the_effect_policy_takes_the_word_that_raises_scores_most():
@@ -122,10 +128,10 @@ def test_the_effect_policy_takes_the_word_that_raises_scores_most():
     from whyrank.rankers.load import load
 
     bm25 = load("bm25", collection=collection)
-    pairs = make_pairs("TFC1", collection, [bm25], Choices(n=5, term="effect")).pairs
+    pairs = make_pairs("TFC1", collection, [bm25], Choices(documents=5, term="effect")).pairs
     assert {pair.term for pair in pairs} == {"bird"}
     with pytest.raises(UserError, match="ranker"):
-        make_pairs("TFC1", collection, [], Choices(n=5, term="effect"))
+        make_pairs("TFC1", collection, [], Choices(documents=5, term="effect"))
 
 
 def test_no_pair_at_all_says_why():
@@ -138,7 +144,7 @@ def test_added_sentences_of_lnc1_hold_no_word_of_the_query_by_its_stem():
     from whyrank.text.words import Analyzer
 
     stem = Analyzer()
-    for pair in make_pairs("LNC1", open_demo(), [], Choices(n=40)).pairs:
+    for pair in make_pairs("LNC1", open_demo(), [], Choices(documents=40)).pairs:
         added = pair.contents["perturbed"][0]
         assert not set(stem(added)) & set(stem(pair.query))
 
@@ -195,12 +201,12 @@ def test_documents_are_cut_before_the_change_is_made(real):
     from whyrank.collections.records import Retrieved
 
     run = {"1": [Retrieved("1", "a", 1, 1.0, "x")]}
-    (pair,) = make_pairs("TFC1", collection, [ranker], Choices(n=1), PairOptions(run=run)).pairs
+    (pair,) = make_pairs("TFC1", collection, [ranker], Choices(documents=1), PairOptions(run=run)).pairs
     assert pair.tf == words(pair.baseline).count(pair.term)
     assert len(ranker.document_tokens(pair.query, pair.perturbed)) <= ranker.max_length
     assert pair.tf == 0, "the term stands beyond the cut"
     with pytest.raises(UserError, match="not in the text"):
-        make_pairs("TFC1", collection, [ranker], Choices(n=1, having="term"), PairOptions(run=run))
+        make_pairs("TFC1", collection, [ranker], Choices(documents=1, having="term"), PairOptions(run=run))
 
 
 def test_late_interaction_pairs_fit_the_models_own_document_length(tmp_path):
@@ -231,7 +237,7 @@ def test_a_pronoun_that_stays_is_no_change(real):
 
 
 def test_stmc1_is_about_the_query_word_and_its_synonym_stands_in_the_text(real):
-    pairs = make_pairs("STMC1", "demo", [real("bi-minilm-l6")], Choices(n=10), NO_WORDNET).pairs
+    pairs = make_pairs("STMC1", "demo", [real("bi-minilm-l6")], Choices(documents=10), NO_WORDNET).pairs
     assert all(pair.term in words(pair.query) for pair in pairs)
     assert all(pair.contents["perturbed"][0] not in words(pair.query) for pair in pairs)
 

@@ -12,9 +12,9 @@ import torch
 from tests.checkpoints import save
 from tests.cli.run import whyrank_here
 from tests.tiny import tiny_model
-from whyrank.axioms.audit import score_pairs
+from whyrank.audit.scoring import score_pairs
 from whyrank.axioms.pair import read_pairs
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.interventions.api import patch
 from whyrank.rankers.load import load
 
@@ -90,7 +90,7 @@ def test_patching_one_pair(ordinary, how, tmp_path):
 def test_auditing_a_ranker_whose_scores_are_all_the_same(constant, lines, tmp_path, capsys):
     found, page = run("audit", constant, lines, tmp_path, "--collection", "demo")
     for axiom in found["audit.json"]["axioms"]:
-        assert axiom["shares"] == {"holds": 0.0, "neutral": 1.0, "violates": 0.0}
+        assert [axiom[outcome]["value"] for outcome in ("holds", "neutral", "violates")] == [0.0, 1.0, 0.0]
     assert NO_PREFERENCE in capsys.readouterr().err and NO_PREFERENCE in page
 
 
@@ -104,7 +104,7 @@ def test_noise_of_float32_decides_no_outcome(constant, tmp_path):
     ranker, pairs = load(str(constant)), read_pairs(tmp_path / "p.jsonl")
     scored = score_pairs(Trembling(ranker), pairs)
     assert {row.difference for row in scored.rows} != {0.0}
-    assert {row.outcome for row in scored.rows} == {"neutral"} and scored.sentences() == [NO_PREFERENCE]
+    assert {row.outcome for row in scored.rows} == {"neutral"} and scored.ranker.sentences() == [NO_PREFERENCE]
 
 
 class Trembling:

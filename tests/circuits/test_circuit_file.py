@@ -6,7 +6,7 @@ import pytest
 
 from whyrank.circuits.circuit import read_roles
 from whyrank.circuits.head import Head
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 
 def test_the_heads_of_each_role(tmp_path):

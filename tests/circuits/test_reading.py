@@ -7,7 +7,7 @@ import transformers as hf
 from tests.checkpoints import save
 from tests.tiny import ARCHITECTURES
 from whyrank.circuits.reading import Reading, cross_encoder, positions, read_layers
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.rankers.load import load
 from whyrank.text.pieces import Sequenced
 

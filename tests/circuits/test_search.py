@@ -11,7 +11,7 @@ from whyrank.circuits.head import Head, all_heads, parse_heads
 from whyrank.circuits.search import Search, backward_search
 from whyrank.circuits.shares import Shares
 from whyrank.circuits.threshold import BORDERLINE, KEPT, LEFT, Threshold
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.evaluation.bootstrap import Resampled
 from whyrank.interventions.api import patch
 from whyrank.rankers.load import load

@@ -14,7 +14,7 @@ from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
 from whyrank.circuits.semantic_bm.matching import read_matching
 from whyrank.circuits.semantic_bm.samples import candidates, check_queries, read_samples
 from whyrank.collections.idf import token_idf
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.rankers.load import load
 
 HEAD = "AutoModelForSequenceClassification"

@@ -7,7 +7,7 @@ import pytest
 
 from whyrank.circuits.head import Head
 from whyrank.circuits.semantic_bm.file import FILE, read_fitted
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 FITTED = {
     "ranker": {"name": "r", "load": "folder", "settings": {"max_length": 24}, "fingerprint": "f"},

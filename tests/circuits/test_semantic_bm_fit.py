@@ -15,14 +15,14 @@ from whyrank.circuits.semantic_bm.fit import Choices, fit
 from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
 from whyrank.circuits.semantic_bm.models import SEMANTIC_BM
 from whyrank.circuits.semantic_bm.ranker import FILE
+from whyrank.circuits.semantic_bm.report import write_semantic_bm
 from whyrank.circuits.semantic_bm.samples import candidates, read_samples
 from whyrank.collections.bm25 import first_stage
 from whyrank.collections.catalogue import open_collection
 from whyrank.collections.collection import Collection
 from whyrank.collections.idf import token_idf
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.rankers.load import load
-from whyrank.reports.semantic_bm import write_semantic_bm
 
 HEADS = (Head(0, 3), Head(1, 1))
 SLOPES = np.array([3.0, -2.0, 0.5, 1.5, 4.0])

@@ -14,7 +14,7 @@ from whyrank.circuits.semantic_bm.protocol import (
     split_by_pair,
     split_by_query,
 )
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 QIDS = np.array([f"q{i % 25:02d}" for i in range(500)])
 

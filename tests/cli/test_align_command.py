@@ -33,9 +33,7 @@ def test_what_is_saved_scores_as_was_previewed(here, tmp_path):
     done = align(here, "--preview", "-o", out, "--save", new)
     assert done.returncode == 0, done.stderr
     told = json.loads((out / "edit.json").read_text())
-    jsonschema.validate(
-        told, json.loads(files("whyrank.reports").joinpath("schemas/edit.schema.json").read_text())
-    )
+    jsonschema.validate(told, json.loads(files("whyrank.pages").joinpath("schemas/edit.schema.json").read_text()))
     assert told["alignment"]["r_after"] == pytest.approx(-1) and "-1.0000 after" in done.stdout
     assert told["rescored"] == told["pairs"] == len(read_pairs(out))
     ranker, texts = load(str(here / "ranker")), dict(COLLECTION.documents())

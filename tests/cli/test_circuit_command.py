@@ -39,7 +39,7 @@ def test_what_it_writes(folder, tmp_path):
     done = call(folder, "-o", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     told = json.loads((tmp_path / "run" / "circuit.json").read_text())
-    schema = json.loads(files("whyrank.reports").joinpath("schemas/circuit.schema.json").read_text())
+    schema = json.loads(files("whyrank.pages").joinpath("schemas/circuit.schema.json").read_text())
     jsonschema.validate(told, schema)
     written = {path.name for path in (tmp_path / "run").iterdir()}
     assert {"manifest.json", "report.html", "graph.svg", "tests.svg", "to-logits.svg"} <= written

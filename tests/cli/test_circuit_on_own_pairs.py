@@ -8,7 +8,7 @@ import pytest
 
 from tests.checkpoints import save
 from tests.cli.run import whyrank_here
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 PLACES = ("sat on a mat", "runs fast", "live in berlin", "sat in a tree", "runs on a mat", "live in a house")
 

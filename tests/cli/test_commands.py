@@ -12,7 +12,7 @@ import pytest
 
 from tests.checkpoints import save
 from tests.cli.run import one_line, whyrank
-from whyrank.store.kept import keep_json
+from whyrank.core.kept import keep_json
 
 
 @pytest.fixture

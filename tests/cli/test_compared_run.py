@@ -6,7 +6,7 @@ import pytest
 
 from whyrank.cli.console import LONGEST, complain
 from whyrank.cli.patch import _other_run
-from whyrank.errors import UserError, located, quoted
+from whyrank.core.errors import UserError, located, quoted
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,7 @@ def here(tmp_path_factory):
 
 def result(folder):
     told = json.loads((folder / "edit.json").read_text())
-    jsonschema.validate(
-        told, json.loads(files("whyrank.reports").joinpath("schemas/edit.schema.json").read_text())
-    )
+    jsonschema.validate(told, json.loads(files("whyrank.pages").joinpath("schemas/edit.schema.json").read_text()))
     assert not [path for path in folder.iterdir() if path.name.startswith(".")], "nothing half-done is left"
     return told
 

@@ -34,7 +34,7 @@ def test_the_first_line_warns_of_an_edit_that_does_the_opposite(real, shop):
     first = done.stdout.splitlines()[0]
     assert first.startswith(WARNING) and " of 6 queries" in first
     told = json.loads((shop / "run" / "edit.json").read_text())
-    schema = files("whyrank.reports").joinpath("schemas/edit.schema.json").read_text()
+    schema = files("whyrank.pages").joinpath("schemas/edit.schema.json").read_text()
     jsonschema.validate(told, json.loads(schema))
     assert [one["sentence"] for one in told["holders"]] == [first]
     report = (shop / "run" / "report.html").read_text()

@@ -47,7 +47,7 @@ def command(place, *more):
 def test_what_it_writes(finished, place):
     out = place / "run"
     told = json.loads((out / "finetune.json").read_text())
-    schema = json.loads(files("whyrank.reports").joinpath("schemas/finetune.schema.json").read_text())
+    schema = json.loads(files("whyrank.pages").joinpath("schemas/finetune.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(told)
     assert [len(told["split"][part]) for part in ("train", "validation", "test")] == [9, 2, 2]
     assert len(told["runs"]) == 8 and len(told["table"]) == 12 and len(told["differences"]) == 14

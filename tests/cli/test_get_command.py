@@ -11,12 +11,12 @@ import pytest
 
 from tests.cli.run import one_line, whyrank
 from whyrank.collections import trec_rag
-from whyrank.errors import UserError
+from whyrank.core.checksums import sha256
+from whyrank.core.errors import UserError
+from whyrank.core.packages import Package
 from whyrank.rankers.catalogue import CATALOGUE
 from whyrank.rankers.find import fetch_checkpoint, find_checkpoint
 from whyrank.rankers.mirrors import mirrored
-from whyrank.store.checksums import sha256
-from whyrank.store.packages import Package
 from whyrank.text import wordnet
 
 pytestmark = pytest.mark.security
@@ -110,7 +110,7 @@ def test_a_changed_setting_of_a_cached_ranker_is_refused_and_kept_until_get(
 def test_wordnet_is_fetched_checked_and_repaired_too(cache: Path, tmp_path: Path) -> None:
     assert run(cache, "get", "wordnet").returncode == 0
     size = halve(cache / "wordnet-3.0" / "data.noun")
-    pairs = ["pairs", "--axiom", "STMC1", "--collection", "demo", "-n", 3, "-o", tmp_path / "pairs.jsonl"]
+    pairs = ["pairs", "--axiom", "STMC1", "--collection", "demo", "--documents", 3, "-o", tmp_path / "pairs.jsonl"]
     complaint = one_line(run(cache, *pairs))
     assert "wordnet is damaged (file data.noun: " in complaint
     assert "run 'whyrank get wordnet'" in complaint

@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from tests.edits.dialed import idf_file
 from tests.learning.small import checkpoint, cross_encoder, write_collection
 from whyrank.cli.app import app
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 pytestmark = pytest.mark.security
 

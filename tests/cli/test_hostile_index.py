@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.index_server import Index, plain_pip, sdist, serving, wheel
+from tests.core.index_server import Index, plain_pip, sdist, serving, wheel
 from whyrank.cli.app import app
 from whyrank.collections import trec_rag
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
+from whyrank.core.packages import Package
 from whyrank.rankers import hub
 from whyrank.rankers.catalogue import CATALOGUE
-from whyrank.store.packages import Package
 from whyrank.text import wordnet
 
 pytestmark = pytest.mark.security

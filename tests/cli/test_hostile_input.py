@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli import hostile
-from tests.reports.inert import check_inert, text_of
+from tests.pages.inert import check_inert, text_of
 from whyrank.cli.app import app
 
 pytestmark = pytest.mark.security
@@ -87,23 +87,23 @@ def test_hostile_input_stays_text(place, monkeypatch, name):
 
 
 def term_frequency(out):
-    from tests.studies.test_term_frequency_study import SMALL
+    from tests.papers.test_term_frequency_study import SMALL
     from whyrank.cli.study import run_term_frequency
 
     run_term_frequency([RANKER], COLLECTION, out, replace(SMALL, max_length=40))
 
 
 def semantic_circuit(out):
-    from tests.studies.test_semantic_circuit import SMALL
+    from tests.papers.test_semantic_circuit import SMALL
     from whyrank.cli.study import run_semantic_circuit
 
     run_semantic_circuit(RANKER, COLLECTION, out, replace(SMALL, max_length=40, queries=12), Path("list.txt"))
 
 
 def disentangled(out):
-    from tests.studies.test_disentangled_study import TINY
+    from tests.papers.test_disentangled_study import TINY
     from whyrank.cli.study_disentangled import _ground, run_disentangled
-    from whyrank.studies.disentangled.variants import PARTS
+    from whyrank.papers.disentangled.variants import PARTS
 
     ground = _ground(COLLECTION, None, RANKER, replace(TINY, folds=1, seeds=1, max_length=40), None, {}, 0)
     run_disentangled(ground, out, tuple(PARTS), ("bm25", "drmm", "bert", "lgre", "dgre"))

@@ -16,7 +16,7 @@ RANKER = "bi-minilm-l3"
 
 def result(folder):
     told = json.loads((folder / "idf.json").read_text())
-    jsonschema.validate(told, json.loads(files("whyrank.reports").joinpath("schemas/idf.schema.json").read_text()))
+    jsonschema.validate(told, json.loads(files("whyrank.pages").joinpath("schemas/idf.schema.json").read_text()))
     assert not [path for path in folder.iterdir() if path.name.startswith(".")], "nothing half-done is left"
     return told
 

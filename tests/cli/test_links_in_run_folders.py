@@ -11,7 +11,7 @@ from tests.edits.dialed import idf_file
 from tests.learning.small import cross_encoder, write_collection
 from tests.learning.tiny_training import still_backbone
 from whyrank.cli.app import app
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 pytestmark = pytest.mark.security
 
@@ -20,7 +20,7 @@ PAIR = '{"id": "1", "query": "cat", "baseline": "the cat sat", "perturbed": "the
 COMMANDS = {
     "rank": "rank --ranker bm25 --collection C -k 3",
     "eval": "eval RUN --qrels C",
-    "audit": "audit --ranker R --collection C --axioms TFC1 -n 2",
+    "audit": "audit --ranker R --collection C --axiom TFC1 --documents 2",
     "patch": "patch --ranker R --pairs PAIRS",
     "circuit": "circuit --ranker R --pairs PAIRS",
     "semantic-bm": "semantic-bm --ranker R --collection C --heads 0.1",
@@ -104,6 +104,8 @@ def test_a_link_in_place_of_a_file_to_be_written_is_replaced_not_followed(
 ) -> None:
     (tmp_path / "mine").write_text("mine")
     (tmp_path / "pairs.jsonl").symlink_to(tmp_path / "mine")
-    run(f"pairs --axiom TFC1 --collection {inputs['C']} --ranker {inputs['R']} -n 2 -o {tmp_path / 'pairs.jsonl'}")
+    run(
+        f"pairs --axiom TFC1 --collection {inputs['C']} --ranker {inputs['R']} --documents 2 -o {tmp_path / 'pairs.jsonl'}"
+    )
     assert (tmp_path / "mine").read_text() == "mine"
     assert not (tmp_path / "pairs.jsonl").is_symlink()

@@ -42,7 +42,7 @@ def arguments(command, files, out):
     collection, idf = ["--collection", files / "c"], ["--idf", files / "idf.tsv"]
     more = {
         "rank": collection,
-        "audit": [*collection, "--axioms", "tfc1", "--no-wordnet"],
+        "audit": [*collection, "--axiom", "tfc1", "--no-wordnet"],
         "patch": ["--pairs", files / "pairs.jsonl"],
         "edit": ["--up", "cat=9", "--preview", *collection, *idf],
         "suppress": ["--terms", files / "terms.txt", *collection, *idf],

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from tests.cli.run import whyrank_here
-from whyrank.axioms.audit import audit_pairs
+from whyrank.audit.scoring import audit_pairs
 from whyrank.axioms.pair import read_pairs
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.interventions.api import patch
 
 RANKER = "bi-minilm-l3"

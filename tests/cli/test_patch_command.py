@@ -26,14 +26,14 @@ RANKER = "bi-minilm-l3"
 def pairs(tmp_path_factory):
     """Six pairs of two variants each, as a file."""
     path = tmp_path_factory.mktemp("pairs") / "pairs.jsonl"
-    made = make_pairs("TFC1:append,TFC1:prepend", "demo", [library.load(RANKER)], Choices(n=6)).pairs
+    made = make_pairs("TFC1:append,TFC1:prepend", "demo", [library.load(RANKER)], Choices(documents=6)).pairs
     write_pairs(path, made)
     return path
 
 
 def check(folder):
     summary = json.loads((folder / "summary.json").read_text())
-    schema = json.loads(files("whyrank.reports").joinpath("schemas/summary.schema.json").read_text())
+    schema = json.loads(files("whyrank.pages").joinpath("schemas/summary.schema.json").read_text())
     jsonschema.validate(summary, schema)
     assert {"manifest.json", "effects.parquet", "report.html"} <= {path.name for path in folder.iterdir()}
     assert not [path for path in folder.iterdir() if path.name.startswith(".")], "nothing half-done is left"

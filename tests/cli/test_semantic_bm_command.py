@@ -19,7 +19,7 @@ from tests.checkpoints import save
 from tests.circuits.tiny_search import tiny_collection
 from tests.cli.run import one_line, whyrank
 from whyrank.cli.semantic_bm import semantic_bm
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 HEADS = "0.3,L1.H1"
 
@@ -67,7 +67,7 @@ def test_what_it_writes(done):
         "coefficients.svg",
     }  # fmt: skip
     summary = json.loads((out / "semantic_bm.json").read_text())
-    schema = json.loads(files("whyrank.reports").joinpath("schemas/semantic_bm.schema.json").read_text())
+    schema = json.loads(files("whyrank.pages").joinpath("schemas/semantic_bm.schema.json").read_text())
     jsonschema.validate(summary, schema)
     assert summary["heads"] == ["L0.H3", "L1.H1"] and summary["queries"] == 16
     assert [protocol["name"] for protocol in summary["protocols"]] == ["default", "paper"]

@@ -8,7 +8,7 @@ from tests.cli import hostile
 from tests.learning.small import QRELS, checkpoint, write_collection, write_splits
 from whyrank.axioms.pair import read_pairs
 from whyrank.cli.app import app
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 FINETUNE = ["--seeds", "1", "--epochs", "1", "--rate", "3e-3", "--batch", "8", "-k", "8", "--max-length", "24",
             "--conditions", "full"]  # fmt: skip
@@ -114,7 +114,7 @@ def test_rank_and_eval_take_test_and_say_so(place, capfd):
 READS = ["--ranker", "ranker", "--collection", "set"]
 HOW = {
     "rank": ["rank", *READS],
-    "audit": ["audit", *READS, "-n", "2", "--axioms", "TFC1"],
+    "audit": ["audit", *READS, "--documents", "2", "--axiom", "TFC1"],
     "semantic-bm": ["semantic-bm", *READS, "--heads", "0.3,1.1"],
     "edit": ["edit", *READS, "--up", "red=5", "--preview"],
     "edit, experiment": ["edit", *READS, "--experiment"],
@@ -150,7 +150,7 @@ def test_every_command_says_and_records_whose_queries_it_took(parted, monkeypatc
 def test_pairs_are_made_of_test_queries_unless_others_are_named(parted, monkeypatch, capfd):
     monkeypatch.chdir(parted)
     for name, split in (("set", "test"), ("set#train", "train")):
-        call("pairs", "--axiom", "TFC1", "--collection", name, "-n", "40", "-o", f"{split}.jsonl")
+        call("pairs", "--axiom", "TFC1", "--collection", name, "--documents", "40", "-o", f"{split}.jsonl")
         assert f"of the split {split}" in capfd.readouterr().err
         assert json.loads((parted / f"{split}.dropped.json").read_text())["split"] == split
     judged = {split: {pair.qid for pair in read_pairs(parted / f"{split}.jsonl")} for split in ("train", "test")}

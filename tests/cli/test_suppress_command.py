@@ -36,7 +36,7 @@ def test_it_proposes_a_scale_and_saves_at_it(here, tmp_path):
     done = suppress(here, "--scales", "1,10,100,1000", "-n", "8", "-o", out)
     assert done.returncode == 0, done.stderr
     told = json.loads((out / "suppress.json").read_text())
-    schema = files("whyrank.reports").joinpath("schemas/suppress.schema.json").read_text()
+    schema = files("whyrank.pages").joinpath("schemas/suppress.schema.json").read_text()
     jsonschema.validate(told, json.loads(schema))
     assert not [path for path in out.iterdir() if path.name.startswith(".")], "nothing half-done is left"
     assert told["skipped"] == {"not a single word": ["two words"], "not in the ranker's vocabulary": ["zebra"]}

@@ -23,7 +23,7 @@ from tests.learning.tiny_training import still_backbone
 from whyrank.cli import several_processes
 from whyrank.cli.train import train
 from whyrank.collections.formats import read_run
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.evaluation.measures import mean, per_query
 from whyrank.explain.words import explain_words
 
@@ -62,7 +62,7 @@ def finished(place):
 def test_what_it_writes(finished, place):
     out = place / "run"
     told = json.loads((out / "train.json").read_text())
-    schema = json.loads(files("whyrank.reports").joinpath("schemas/train.schema.json").read_text())
+    schema = json.loads(files("whyrank.pages").joinpath("schemas/train.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(told)
     assert {path.name for path in out.iterdir()} == {
         "manifest.json", "train.json", "report.html", "curves.svg", "means.svg", "models", "runs",
@@ -113,11 +113,11 @@ def test_a_trained_model_ranks_and_explains(finished, place):
 def test_commands_accept_a_trained_folder(finished, place):
     model, collection, out = place / "run" / "models" / "fold2-seed0", place / "collection", place / "used"
     start = ["--ranker", model, "--collection", collection]
-    pairs = ["pairs", "--axiom", "TFC1", *start, "-n", "3", "-o", out / "tfc1.jsonl"]
+    pairs = ["pairs", "--axiom", "TFC1", *start, "--documents", "3", "-o", out / "tfc1.jsonl"]
     for told in (
         ["rank", *start, "-k", "4", "-o", out / "rank"],
         ["eval", out / "rank" / "run.trec", place / "run" / "runs" / "seed0.trec", "--qrels", collection],
-        ["audit", *start, "--axioms", "TFC1", "-n", "3", "-o", out / "audit"],
+        ["audit", *start, "--axiom", "TFC1", "--documents", "3", "-o", out / "audit"],
         pairs,
         ["patch", "--ranker", model, "--pairs", out / "tfc1.jsonl", "-o", out / "heads"],
     ):
@@ -297,7 +297,7 @@ def test_a_query_that_is_not_found_counts_in_every_mean(place, tmp_path, monkeyp
         grades.write("qz\td0-0\t1\n")
     call(place, tmp_path / "run", model="drmm", collection=str(folder))
     told = json.loads((tmp_path / "run" / "train.json").read_text())
-    schema = json.loads(files("whyrank.reports").joinpath("schemas/train.schema.json").read_text())
+    schema = json.loads(files("whyrank.pages").joinpath("schemas/train.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(told)
     (mine,) = (row["mean"] for row in told["table"] if row["name"] == "drmm")
     found = per_query(read_run(tmp_path / "run" / "runs" / "seed0.trec"), {**QRELS, "qz": {"d0-0": 1}}, ["nDCG@5"])

@@ -5,7 +5,7 @@ import pytest
 from tests.cli.run import one_line, whyrank
 from tests.learning.small import checkpoint, write_collection
 from whyrank.cli.app import app
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.evaluation.measures import mean, parse_measures, per_query
 
 FILE = {"model": '"bert"', "backbone": '"ranker"', "collection": '"set"', "folds": "1", "seeds": "1", "k": "20",

@@ -9,8 +9,8 @@ import pytest
 
 from tests.cli.run import one_line, whyrank
 from tests.cli.small_work import write_small_work
-from whyrank.store.lock import Lock
-from whyrank.store.run_folder import RunFolder, is_finished
+from whyrank.core.lock import Lock
+from whyrank.core.runs import RunFolder, is_finished
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ def test_run_folders_and_files_have_the_modes_that_the_umask_says(umask: int, tm
     reads = ["--ranker", str(tmp_path / "ranker"), "--collection", str(tmp_path / "collection")]
     app(["rank", *reads, "-k", "3", "-o", str(tmp_path / "out" / "rank")], standalone_mode=False)
     pairs = str(tmp_path / "out" / "pairs.jsonl")
-    app(["pairs", "--axiom", "TFC1", *reads, "-n", "2", "-o", pairs], standalone_mode=False)
+    app(["pairs", "--axiom", "TFC1", *reads, "--documents", "2", "-o", pairs], standalone_mode=False)
     app(
         ["patch", *reads[:2], "--pairs", pairs, "-o", str(tmp_path / "out" / "patch")],
         standalone_mode=False,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whyrank.collections import BM25Index, Collection, Document, first_stage
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.text import Analyzer
 
 DOCUMENTS = {

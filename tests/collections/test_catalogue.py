@@ -17,8 +17,8 @@ import pytest
 
 from tests.cli.run import one_line, whyrank
 from whyrank.collections import available, fetch, open_collection, trec_rag
-from whyrank.errors import UserError
-from whyrank.store.packages import Package
+from whyrank.core.errors import UserError
+from whyrank.core.packages import Package
 
 
 def json_lines(path: Path, *rows: dict[str, Any]) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from whyrank.collections import Collection, Document, Retrieved
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 DOCUMENTS = {"d1": "one", "d2": "two", "d3": "three"}
 QUERIES = {"q1": "first", "q2": "second"}

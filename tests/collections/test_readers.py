@@ -13,7 +13,7 @@ import pytest
 
 from whyrank.collections import read_documents, read_qrels, read_queries, read_run
 from whyrank.collections.collection import Collection
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 SGML = """<DOC>
 <DOCNO> FT911-1 </DOCNO>

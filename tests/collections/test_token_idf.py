@@ -13,7 +13,7 @@ from tokenizers.pre_tokenizers import Metaspace, Whitespace
 
 from whyrank.collections.collection import Collection
 from whyrank.collections.idf import TokenIdf, document_frequencies, token_idf
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 VOCABULARY = ["[UNK]", "em", "##bed", "cat", "dog", "the", "##s", "ran", "12", "."]
 TEXTS = ["The cat ran.", "cats embed the dog", "em. EM! the em", "the the the"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whyrank.collections import Retrieved, read_qrels, read_run, write_qrels, write_run
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 names = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=6)
 finite = st.floats(allow_nan=False, allow_infinity=False)

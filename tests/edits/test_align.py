@@ -7,12 +7,12 @@ from scipy import stats
 
 from tests.edits.dialed import COLLECTION, cross_encoder, dialed, made_idf, numpy_svd
 from whyrank.collections.idf import TokenIdf
+from whyrank.core.errors import UserError
 from whyrank.edits.align import aligned_rows, aligned_u0, alignment, by_row, describe_alignment
 from whyrank.edits.correlations import idf_correlations
 from whyrank.edits.dial import Dial
 from whyrank.edits.rows import applied
 from whyrank.encoders.spectrum import Spectrum
-from whyrank.errors import UserError
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ import torch
 from tests.edits.dialed import cross_encoder, dialed, made_idf, numpy_svd, token
 from tests.tiny import ARCHITECTURES
 from whyrank.collections.collection import Collection
+from whyrank.core.errors import UserError
 from whyrank.edits.dial import Dial
 from whyrank.edits.rows import applied
 from whyrank.edits.term_edit import Edits
-from whyrank.errors import UserError
 
 
 @pytest.fixture(scope="module")

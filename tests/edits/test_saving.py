@@ -11,12 +11,12 @@ from safetensors.torch import load_file, save_file
 from tests.checkpoints import save
 from tests.edits.dialed import PAIRS, cross_encoder, dialed
 from tests.tiny import ARCHITECTURES, shaken, tiny_model
+from whyrank.core.errors import UserError
 from whyrank.edits import saving
 from whyrank.edits.dial import Dial
 from whyrank.edits.rows import applied
 from whyrank.edits.saving import check_target, save_checkpoint
 from whyrank.edits.term_edit import Edits
-from whyrank.errors import UserError
 from whyrank.rankers.load import load
 
 EDITS = Edits.of(up=["cat=20"], down=["berlin=9"])

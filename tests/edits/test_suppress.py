@@ -7,13 +7,13 @@ import pytest
 
 from tests.edits.dialed import COLLECTION, cross_encoder, dialed
 from whyrank.collections.bm25 import first_stage
+from whyrank.core.errors import UserError
 from whyrank.edits.block_list import BlockList
 from whyrank.edits.injection import inject
 from whyrank.edits.knee import knee
 from whyrank.edits.rows import applied
 from whyrank.edits.suppress import suppress
 from whyrank.edits.unedited import Unedited
-from whyrank.errors import UserError
 
 SCALES = (1.0, 5.0, 40.0, 300.0)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from whyrank.core.errors import UserError
 from whyrank.edits.term_edit import Edits, TermEdit
-from whyrank.errors import UserError
 
 SCALES = some.floats(1, 5000, allow_nan=False).map(lambda x: float(f"{x:.10g}"))
 TERMS = some.sampled_from(["berlin", "covid-19", "e=mc2", "machine learning", "naïve"])

@@ -6,8 +6,8 @@ from tokenizers.models import BPE, Unigram, WordPiece
 from tokenizers.normalizers import Lowercase
 from tokenizers.pre_tokenizers import ByteLevel, Metaspace, Whitespace
 
+from whyrank.core.errors import UserError
 from whyrank.edits.term_pieces import SharedPiece, other_spellings, pieces_of, shared_pieces, unknown_token
-from whyrank.errors import UserError
 
 VOCABULARY = ["[UNK]", "em", "##bed", "##ding", "cat", "##s", "the", "bed", "##ban", "ban", "##ana"]
 TEXTS = ["the embedding", "embed the cats", "cats em", "bed embedding cats", "Embed!", "the the"]

@@ -10,12 +10,12 @@ from torch.nn.functional import cosine_similarity
 
 from tests.checkpoints import save
 from tests.edits.dialed import cross_encoder, dialed, token
+from whyrank.core.errors import UserError
 from whyrank.edits.controls import controls
 from whyrank.edits.rows import applied
 from whyrank.edits.term_edit import Edits
 from whyrank.edits.two_token_queries import TwoTokens, two_token_queries
 from whyrank.edits.two_tokens import two_tokens
-from whyrank.errors import UserError
 from whyrank.rankers.load import load
 
 SCALES = (1.0, 25.0)

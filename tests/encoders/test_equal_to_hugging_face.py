@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from tests.tiny import ARCHITECTURES, LONGEST, hugging_face_arguments, random_inputs, tiny_model
+from whyrank.core.errors import UserError
 from whyrank.encoders.adapters import open_encoder
 from whyrank.encoders.site import Site
-from whyrank.errors import UserError
 
 lengths = some.lists(some.integers(1, LONGEST), min_size=1, max_size=4)
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as some
 
 from tests.plain_hooks import hooked
 from tests.tiny import ARCHITECTURES, hugging_face_arguments, random_inputs, tiny_model
+from whyrank.core.errors import UserError
 from whyrank.encoders.adapters import open_encoder
 from whyrank.encoders.site import BLOCK_PARTS, HEAD_PARTS, Site, SiteSet
-from whyrank.errors import UserError
 from whyrank.text.categories import CATEGORIES
 
 positions = some.none() | some.integers(0, 600) | some.sampled_from(CATEGORIES)

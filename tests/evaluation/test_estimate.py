@@ -39,7 +39,7 @@ def normal(count, seed=0):
 def test_below_six_queries_there_is_a_value_and_no_interval(count):
     found = Estimate.mean(normal(20 * count), queries(count, 20))
     assert math.isfinite(found.value) and (found.pairs, found.queries) == (20 * count, count)
-    assert found.reason == TOO_FEW and math.isnan(found.low) and math.isnan(found.high)
+    assert found.no_interval == TOO_FEW and found.low is None and found.high is None
     assert found.text() == f"{found.value:.3f} (too few queries)"
     told = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert told["low"] is None and told["high"] is None and told["no_interval"] == "too few queries"
@@ -48,7 +48,7 @@ def test_below_six_queries_there_is_a_value_and_no_interval(count):
 
 def test_from_six_queries_on_there_is_one():
     found = Estimate.mean(normal(6), queries(6))
-    assert found.reason is None and found.low < found.value < found.high
+    assert found.no_interval is None and found.low < found.value < found.high
     assert "no_interval" not in found.to_json()
     t = stats.ttest_1samp(normal(6), 0).confidence_interval()
     assert found.low <= t.low and found.high >= t.high, "at least as wide as Student's"
@@ -65,7 +65,9 @@ def test_from_sixteen_queries_on_it_is_the_plain_bootstraps():
 
 def test_a_value_that_never_varies_has_no_interval():
     assert Estimate.mean([0.7] * 20, queries(20)).text(".1f") == "0.7 (no spread)"
-    assert Estimate.mean([0.1 + 0.2] * 8 + [0.3] * 8, queries(16)).reason == NO_SPREAD, "rounding is no spread"
+    assert Estimate.mean([0.1 + 0.2] * 8 + [0.3] * 8, queries(16)).no_interval == NO_SPREAD, (
+        "rounding is no spread"
+    )
     assert Estimate.mean([], []).to_json() == {
         "value": None, "low": None, "high": None, "no_interval": NOT_DEFINED, "n": 0, "queries": 0,
     }  # fmt: skip
@@ -75,7 +77,7 @@ def test_a_share_that_never_varies_has_an_interval_with_width():
     """An audit of ten pairs of ten queries is not 100% [100%, 100%]."""
     for value, count in ((1.0, 10), (0.0, 10), (1.0, 100)):
         found = Estimate.mean([value] * count, queries(count), share=True)
-        assert found.reason is None and found.high - found.low > 0.03
+        assert found.no_interval is None and found.high - found.low > 0.03
     assert Estimate.mean([1.0] * 10, queries(10), share=True).text(".0%") == "100% [72%, 100%]"
 
 
@@ -112,10 +114,10 @@ def test_a_function_of_statistics_is_drawn_with_them():
 def test_an_interval_holds_its_own_estimate(pairs, share):
     values = [float(value > 0) if share else value for _, value in pairs]
     found = Estimate.mean(values, [str(query) for query, _ in pairs], share=share)
-    if found.reason is None:
+    if found.no_interval is None:
         assert found.low <= found.value <= found.high
     else:
-        assert found.reason in (TOO_FEW, NO_SPREAD)
+        assert found.no_interval in (TOO_FEW, NO_SPREAD)
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 5), st.booleans()), min_size=2, max_size=60))
@@ -133,7 +135,7 @@ def test_cliffs_delta_of_pairs_of_one_document_has_no_interval():
     """Five violating pairs of one document against many others: nothing is known of other documents."""
     values = [9.0, 8.0, 7.5, 9.5, 8.5, *np.linspace(0, 8, 40).tolist()]
     found = delta_interval(values, [True] * 5 + [False] * 40, ["q0"] * 5 + queries(20, 2))
-    assert found.reason == TOO_FEW
+    assert found.no_interval == TOO_FEW
 
 
 def test_cliffs_delta_of_groups_wholly_apart_is_not_sure_to_be_1():
@@ -170,7 +172,7 @@ def test_nan_among_the_values_has_no_p_and_no_fit():
     values = [math.nan, *normal(7)]
     with warnings.catch_warnings(action="error"):
         assert math.isnan(p_over_queries(values)) and math.isnan(p_over_queries(values, randomisation_test))
-        assert all(math.isnan(fit.r2) and math.isnan(fit.aicc) for fit in fit_curves(range(1, 9), values))
+        assert all(fit.r2 is None and fit.aicc is None for fit in fit_curves(range(1, 9), values))
         assert not delta_interval(values * 2, [True, False] * 8, queries(8, 2))
 
 
@@ -185,4 +187,4 @@ def test_constants_have_neither_a_correlation_nor_a_warning(value):
             moments.add(str(i), normal(3, i), np.full((1, 3), value))
         (found,) = moments.correlations()
         assert math.isnan(found.r) and found.interval.reason == NOT_DEFINED
-        assert math.isnan(fit_curves(range(1, 7), [value] * 6)[0].r2)
+        assert fit_curves(range(1, 7), [value] * 6)[0].r2 is None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.evaluation import evaluate, holm, paired_t_test, randomisation_test
 
 QRELS = {f"q{i}": {"a": 1, "b": 2} for i in range(6)}

@@ -13,7 +13,7 @@ import pytest
 import pytrec_eval
 
 from whyrank.collections import Retrieved
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.evaluation import mean, parse_measures, per_query, unjudged
 
 #: Our names and trec_eval's.

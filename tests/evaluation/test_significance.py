@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.evaluation import holm, paired_t_test, randomisation_test
 
 

@@ -10,7 +10,7 @@ from tests.checkpoints import save
 from tests.learning.small import cross_encoder
 from tests.learning.tiny_training import plan
 from whyrank.collections.collection import Collection
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.explain.parts import sentences_of, without
 from whyrank.explain.words import MOST_CALLS, explain_words
 from whyrank.learning.trained import as_ranker

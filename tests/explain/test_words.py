@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from whyrank.collections.collection import Collection
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.explain.words import explain_words, without
 from whyrank.rankers.load import load
 from whyrank.text.words import word_spans, words

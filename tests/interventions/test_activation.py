@@ -109,7 +109,7 @@ def test_identities(architecture):
 @pytest.mark.parametrize("direction", ["denoise", "noise"])
 def test_real_rankers_equal_their_own_opened_pass(real, name, direction):
     ranker = real(name)
-    (pair,) = make_pairs("TFC1", "demo", [ranker], Choices(n=1)).pairs
+    (pair,) = make_pairs("TFC1", "demo", [ranker], Choices(documents=1)).pairs
     last = ranker.encoder.layers - 1
     names = [
         "L0.H3.z",

@@ -9,8 +9,8 @@ import pytest
 
 from whyrank.axioms.api import make_pairs
 from whyrank.axioms.make import Choices
+from whyrank.core.errors import UserError
 from whyrank.engines.engine import open_engine
-from whyrank.errors import UserError
 from whyrank.interventions import sweep as sweeping
 from whyrank.interventions.ablation import Ablation
 from whyrank.interventions.plan import SitePlan
@@ -25,7 +25,7 @@ def ranker(real):
 @pytest.fixture
 def pairs(ranker, monkeypatch):
     monkeypatch.setattr(sweeping, "PAIRS_A_SHARD", 2)
-    return make_pairs("TFC1:append", "demo", [ranker], Choices(n=8)).pairs
+    return make_pairs("TFC1:append", "demo", [ranker], Choices(documents=8)).pairs
 
 
 @pytest.fixture

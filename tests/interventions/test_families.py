@@ -6,8 +6,8 @@ import torch
 from tests.checkpoints import save
 from tests.tiny import ARCHITECTURES
 from whyrank.axioms.pair import MinimalPair
+from whyrank.core.errors import UserError
 from whyrank.encoders.site import Site, SiteSet
-from whyrank.errors import UserError
 from whyrank.interventions.ablation import Ablation
 from whyrank.interventions.activation import Activation
 from whyrank.interventions.attribution import Attribution

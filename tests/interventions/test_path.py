@@ -7,9 +7,9 @@ import torch
 
 from tests.encoders.test_sites import hook
 from tests.tiny import ARCHITECTURES, hugging_face_arguments, random_inputs, tiny_model
+from whyrank.core.errors import UserError
 from whyrank.encoders.adapters import open_encoder
 from whyrank.encoders.site import Site, SiteSet
-from whyrank.errors import UserError
 from whyrank.interventions.path import path_states
 from whyrank.interventions.recording import Recording
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.evaluation.significance import benjamini_hochberg
 from whyrank.interventions.effects import Effects
 from whyrank.interventions.statistics import compare_maps, summarise_sites

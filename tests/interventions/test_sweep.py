@@ -7,7 +7,7 @@ import pytest
 from whyrank.axioms.api import make_pairs
 from whyrank.axioms.make import Choices
 from whyrank.axioms.pair import MinimalPair
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.interventions import sweep as sweeping
 from whyrank.interventions.activation import Activation
 from whyrank.interventions.api import patch
@@ -23,7 +23,7 @@ def ranker(real):
 
 @pytest.fixture
 def pairs(ranker):
-    return make_pairs("TFC1:append,TFC1:replace", "demo", [ranker], Choices(n=3)).pairs
+    return make_pairs("TFC1:append,TFC1:replace", "demo", [ranker], Choices(documents=3)).pairs
 
 
 def test_a_row_a_pair_and_site(ranker, pairs):
@@ -182,7 +182,7 @@ def test_two_sites_are_too_few_to_correlate_but_not_to_sum_up(ranker, pairs):
 
 def test_a_position_that_is_not_read_has_effect_exactly_0(real):
     ranker = real("ce-minilm-l12")
-    (pair,) = make_pairs("TFC1:append", "demo", [ranker], Choices(n=1)).pairs
+    (pair,) = make_pairs("TFC1:append", "demo", [ranker], Choices(documents=1)).pairs
     frame = patch(ranker, [pair], sites="11.3", by="position").to_pandas()
     assert (frame["effect"][1:] == 0).all() and frame["effect"][0] != 0
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.kills.child import Ended, Trouble, run
-from whyrank.store.atomic import PARTIAL
-from whyrank.store.run_folder import MANIFEST, is_finished
+from whyrank.core.atomic import PARTIAL
+from whyrank.core.runs import MANIFEST, is_finished
 
 #: Of a manifest, what is about the machine and the moment.
 MOMENT = ("seconds", "rate", "pairs_per_second", "machine")

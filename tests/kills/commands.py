@@ -85,7 +85,7 @@ def _training(place: Path) -> None:
 
 
 def _term_frequency(place: Path) -> None:
-    from whyrank.studies.term_frequency.sizes import Sizes
+    from whyrank.papers.term_frequency.sizes import Sizes
 
     few = Sizes(
         queries=4, ask=1, pairs=4, others=2, blocks=2, flow=2, counting=2, most_k=2, audit=4, max_length=32
@@ -104,8 +104,8 @@ TRAINED = (
 COMMANDS = [
     _line("rank", _ranker, "rank", *RANKED, "-o", "out"),
     _line("eval", _run, "eval", "run.trec", "--qrels", "beir", "-o", "out"),
-    _line("pairs", _ranker, "pairs", "--axiom", "TFC1", *RANKED, "-n", "8", "-o", "out.jsonl"),
-    _line("audit", _ranker, "audit", *RANKED, "--axioms", "TFC1:append", "-n", "8", "--no-wordnet", "-o", "out"),
+    _line("pairs", _ranker, "pairs", "--axiom", "TFC1", *RANKED, "--documents", "8", "-o", "out.jsonl"),
+    _line("audit", _ranker, "audit", *RANKED, "--axiom", "TFC1:append", "--documents", "8", "--no-wordnet", "-o", "out"),
     _line("patch", _circuit, "patch", "--ranker", "ranker", "--pairs", "TFC1.jsonl", "-o", "out"),
     _line(
         "circuit", _circuit, "circuit", "--ranker", "ranker", "--pairs", "TFC1.jsonl", "--pairs", "STMC1.jsonl",

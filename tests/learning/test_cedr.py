@@ -18,7 +18,7 @@ from tests.learning.baselines import (
 )
 from tests.learning.test_kernels import literal_kernel_sums
 from tests.tiny import ARCHITECTURES
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.models.cedr import CedrSettings
 
 

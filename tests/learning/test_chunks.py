@@ -14,7 +14,7 @@ from tokenizers.trainers import BpeTrainer
 
 from tests.checkpoints import tokenizer as tiny_tokenizer
 from tests.tiny import ARCHITECTURES
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.models.chunker import BESIDE_TOKENS, Chunker
 from whyrank.learning.models.chunks import Chunks
 from whyrank.text.pieces import Pieces

@@ -9,7 +9,7 @@ from tests.learning.baselines import ODD, PAIRS, built, check_batch_mates, check
 from tests.learning.test_drmm import FILE, cosine
 from tests.learning.test_kernels import literal_kernel_sums
 from tests.tiny import ARCHITECTURES
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.models.conv_knrm import ConvKnrmSettings
 
 SMALL = {"filters": 6}

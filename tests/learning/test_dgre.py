@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.learning.graph_models import PAIRS, QUERIES, dgre, literal, state_arrays
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.models.dgre import DGReSettings
 
 #: Every value of every setting that changes the forward pass, at least once.

@@ -22,7 +22,7 @@ from tests.learning.baselines import (
 from tests.learning.small import DOCUMENTS
 from tests.tiny import ARCHITECTURES, tiny_model
 from whyrank.collections.collection import Collection
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.models.catalogue import model_class
 from whyrank.learning.models.drmm import Drmm, DrmmSettings, inverse_frequencies
 from whyrank.learning.models.piece_lexicon import PieceLexicon

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from tests.learning.small import COLLECTION, DOCUMENTS, FIRST, QUERIES, cross_encoder
 from whyrank.collections.idf import TokenIdf
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.evaluation.measures import per_query
 from whyrank.learning import pointwise
 from whyrank.learning.alignment import AlignedEmbeddings

@@ -6,7 +6,7 @@ from tests.learning.small import FIRST, QRELS, cross_encoder, write_collection, 
 from tests.learning.tiny_networks import register
 from tests.learning.tiny_training import QUICK, backbone
 from whyrank.collections.catalogue import open_collection
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.finetune import FineTuning
 from whyrank.learning.jobs import Settings
 from whyrank.learning.training.judgements import judged

@@ -14,7 +14,7 @@ from tests.learning.baselines import (
     literal_states,
     scores,
 )
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.models.maxp import MaxPSettings
 
 SMALL = {"passage": 8, "stride": 4}

@@ -17,7 +17,7 @@ from tests.learning.baselines import (
     scores,
 )
 from tests.learning.test_maxp import literal_passages
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.models.parade import AGGREGATIONS, ParadeSettings
 
 SMALL = {"passage": 8, "overlap": 3}

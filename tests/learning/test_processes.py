@@ -5,7 +5,7 @@ import torch
 
 from tests.learning.tiny_networks import register
 from tests.learning.tiny_training import plan
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.models.network import Output
 from whyrank.learning.training.processes import Alone, Together
 from whyrank.learning.training.training import Training

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.learning.tiny_training import assert_equal, still_backbone, training, weights
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.training.side_by_side import fit_side_by_side, tasks_of
 from whyrank.learning.training.training import Training
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.splits import Split, fold_queries, hold_out, repeated, split_queries
 
 

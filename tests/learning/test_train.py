@@ -22,7 +22,7 @@ from tests.learning.tiny_training import (
     weights,
 )
 from whyrank.collections.collection import Collection
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.evaluation.measures import per_query
 from whyrank.learning.checkpoints import OPTIMISER
 from whyrank.learning.optimisation import NotFinite

@@ -11,13 +11,13 @@ from tests.learning.tiny_networks import register
 from tests.learning.tiny_training import backbone, plan, still_backbone, training
 from whyrank.cli.train_console import tell_plan
 from whyrank.collections.collection import Collection
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.evaluation.evaluate import evaluate
 from whyrank.learning.training.pair_learning import Learners, Mean, PairEpochs
 from whyrank.learning.training.plan import backbone_checkpoint
 from whyrank.learning.training.processes import Alone
+from whyrank.learning.training.report import write_train
 from whyrank.learning.training.summary import by_seed, run_of, trained
-from whyrank.reports.train import write_train
 from whyrank.text.words import words
 
 

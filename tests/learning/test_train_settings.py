@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.learning.tiny_networks import TinyCls
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.models.catalogue import MODELS, model_class
 from whyrank.learning.settings_values import names_of, settings_of
 from whyrank.learning.training.options import read_assignments, read_toml, settled

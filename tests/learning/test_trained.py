@@ -13,8 +13,8 @@ from tests.learning.small import COLLECTION, DOCUMENTS, QUERIES
 from tests.learning.tiny_networks import TinyCls, TinyLayers, TinySettings, backbone_of, register
 from tests.tiny import ARCHITECTURES
 from whyrank.axioms.pair import MinimalPair
+from whyrank.core.errors import UserError
 from whyrank.encoders.site import Site, SiteSet
-from whyrank.errors import UserError
 from whyrank.interventions.ablation import Ablation
 from whyrank.interventions.activation import Activation
 from whyrank.interventions.api import patch
@@ -26,8 +26,8 @@ from whyrank.learning.models.catalogue import MODELS, model_class
 from whyrank.learning.models.network import Ingredients
 from whyrank.learning.saved import save_trained
 from whyrank.learning.trained import Trained, TrainedOnWords, as_ranker
+from whyrank.papers.term_frequency.flow import FinalStates
 from whyrank.rankers.load import load
-from whyrank.studies.term_frequency.flow import FinalStates
 
 MAT = "the dog sat on the mat"
 PAIR = MinimalPair("1", "how many people", f"{MAT} a", f"{MAT} people", term="people")

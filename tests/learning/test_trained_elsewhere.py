@@ -12,7 +12,7 @@ from tests.checkpoints import save
 from tests.learning.small import COLLECTION, DOCUMENTS, QUERIES
 from tests.learning.tiny_networks import backbone_of
 from tests.tiny import ARCHITECTURES
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.checkpoints import weight_bytes
 from whyrank.learning.models.catalogue import MODELS, model_class
 from whyrank.learning.models.network import Ingredients

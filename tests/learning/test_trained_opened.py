@@ -6,12 +6,13 @@ import pytest
 from tests.checkpoints import save
 from tests.learning.small import DOCUMENTS, QRELS, QUERIES
 from tests.learning.tiny_networks import backbone_of
-from whyrank.axioms.api import audit, make_pairs
-from whyrank.axioms.audit import audit_pairs
+from whyrank.audit.api import audit
+from whyrank.audit.scoring import audit_pairs
+from whyrank.axioms.api import make_pairs
 from whyrank.axioms.make import Choices
 from whyrank.axioms.pair import MinimalPair
 from whyrank.collections.collection import Collection
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.interventions.api import patch
 from whyrank.learning.models.catalogue import MODELS, model_class
 from whyrank.learning.models.network import Ingredients, TransformerNetwork
@@ -35,7 +36,7 @@ VARIANTS = [
     ("drmm", {"max_length": 30}),
     ("conv-knrm", {"max_length": 30}),
 ]
-FEW = Choices(n=4, top=4)
+FEW = Choices(documents=4, depth=4)
 
 
 def saved(folder, name, **settings):
@@ -90,8 +91,8 @@ def test_a_pair_that_is_not_all_read_is_dropped_with_the_reason(tmp_path):
         ),
         MinimalPair("word", "cat", f"{grown} a", f"{grown} cat", term="cat"),
     ]
-    (scored,) = audit_pairs([ranker], pairs).scored
-    assert scored.dropped == {"the model does not read all of it": 2} and len(scored.rows) == 1
+    found = audit_pairs([ranker], pairs)
+    assert found.rankers[0].dropped == {"the model does not read all of it": 2} and len(found.rows) == 1
     effects = patch(ranker, pairs, skip=True)
     assert effects.dropped == {"the model does not read all of it": 2} and set(effects.frame["pair"]) == {"good"}
     with pytest.raises(UserError, match=r"pair 'query' cannot be patched.*does not read all of it"):

@@ -15,7 +15,7 @@ from tests.learning.baselines import (
     scores,
 )
 from tests.tiny import ARCHITECTURES
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.models.vanilla import VanillaSettings
 
 

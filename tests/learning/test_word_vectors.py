@@ -8,7 +8,7 @@ import torch
 
 from tests.learning.baselines import ingredients
 from whyrank.collections.collection import Collection
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.models.word_lexicon import WordLexicon
 from whyrank.learning.models.word_vectors import read_vectors, stranger
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from tests.mutations.in_process import Ended
-from whyrank.errors import UserError
-from whyrank.store.json_file import read_json
+from whyrank.core.errors import UserError
+from whyrank.core.json_file import read_json
 
 Kind = Literal["accepted", "refused", "traceback", "bad refusal", "bad output"]
 FAILURES: tuple[Kind, ...] = ("traceback", "bad refusal", "bad output")

@@ -8,8 +8,8 @@ from safetensors.torch import load_file, save_file
 
 from tests.checkpoints import save
 from whyrank.axioms.pair import MinimalPair
+from whyrank.core.errors import UserError
 from whyrank.edits.saving import save_checkpoint
-from whyrank.errors import UserError
 from whyrank.interventions.api import patch
 from whyrank.rankers.load import load
 

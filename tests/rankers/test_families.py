@@ -11,7 +11,7 @@ from torch.nn.functional import normalize
 
 from tests.checkpoints import save, tokenizer
 from tests.tiny import ARCHITECTURES, CONFIGS, shaken, tiny_model
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.rankers.load import load
 
 PAIRS = [

@@ -14,11 +14,11 @@ from safetensors.torch import load_file, save_file
 
 from tests.checkpoints import save
 from tests.tiny import tiny_model
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
+from whyrank.core.packages import Package, sha256
 from whyrank.rankers import find, hub, mirrors
 from whyrank.rankers.catalogue import CATALOGUE, Entry, Mirror
 from whyrank.rankers.load import load
-from whyrank.store.packages import Package, sha256
 
 HEAD = "AutoModelForSequenceClassification"
 

@@ -10,11 +10,11 @@ import numpy as np
 import onnx
 import pytest
 
-from whyrank.errors import UserError
+from whyrank.core.checksums import sha256
+from whyrank.core.errors import UserError
+from whyrank.core.packages import Package
 from whyrank.rankers.catalogue import Entry, Mirror
 from whyrank.rankers.mirrors import mirrored
-from whyrank.store.checksums import sha256
-from whyrank.store.packages import Package
 
 pytestmark = pytest.mark.security
 

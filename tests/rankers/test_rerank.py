@@ -10,7 +10,7 @@ from tests.checkpoints import save
 from whyrank.collections.bm25 import first_stage
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Retrieved
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.rankers import shards
 from whyrank.rankers.load import load
 from whyrank.rankers.passages import BestPassage

@@ -2,7 +2,7 @@
 
 import pytest
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.text.synonyms import choose_synonym, read_synonyms
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.text import Analyzer, word_spans, words
 
 

@@ -1,27 +1,34 @@
-"""`make_pairs` and `audit`: the whole way from names to pairs and results."""
+"""`pairs`: minimal pairs of a collection, from names to the file."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from typing import TypedDict, Unpack
 
-from whyrank.axioms.audit import Audit, audit_pairs
 from whyrank.axioms.axiom import Axiom, appended, parse_axioms
 from whyrank.axioms.fillers import plain_filler
 from whyrank.axioms.make import Choices, Made, PairMaker
-from whyrank.axioms.pair import MinimalPair
+from whyrank.axioms.pair import write_pairs
 from whyrank.axioms.pool import Pool
 from whyrank.axioms.realise import fitted
 from whyrank.collections.catalogue import open_collection
 from whyrank.collections.collection import Collection
-from whyrank.collections.records import Run
-from whyrank.errors import UserError
-from whyrank.rankers.load import load
-from whyrank.rankers.ranker import Pair, Progress, Ranker
+from whyrank.collections.given import collection_of, run_of
+from whyrank.collections.records import Run, fingerprint_of
+from whyrank.core.atomic import check_writable, disk_errors, write_json
+from whyrank.core.caller import SILENT, Caller
+from whyrank.core.errors import UserError
+from whyrank.core.lock import Lock
+from whyrank.core.packages import sha256
+from whyrank.core.progress import Progress
+from whyrank.rankers.given import rankers_of
+from whyrank.rankers.ranker import Pair, Ranker
 from whyrank.text.alignment import CannotAlign
 from whyrank.text.synonyms import read_synonyms
 from whyrank.text.wordnet import wordnet_synonyms
@@ -34,6 +41,136 @@ class PairOptions:
     run: Run | None = None
     synonyms: Path | None = None
     wordnet: bool = True
+
+
+class PairArguments(TypedDict, total=False):
+    """How the verbs choose pairs.
+
+    `documents` per axiom (100), `depth`: of how many documents of each query to choose (100), `ranks`: bands
+    instead (`1-10,91-100`), `run`: where the documents come from (BM25's), `term`: `idf`, `random`, `effect` or
+    `document`, `filler`: `a`, `mask`, `random` or `frequency`, `having`: only documents with `term` or `no-term`,
+    `synonyms`: a file, `wordnet`: take synonyms from WordNet, too (fetched once), `seed`.
+    """
+
+    documents: int
+    depth: int
+    ranks: str | None
+    run: Run | Path | str | None
+    term: str
+    filler: str
+    having: str | None
+    synonyms: Path | None
+    wordnet: bool
+    seed: int
+
+
+@dataclass(frozen=True)
+class PairSettings:
+    """The arguments, read."""
+
+    choices: Choices
+    options: PairOptions
+
+    @classmethod
+    def of(cls, arguments: PairArguments) -> PairSettings:
+        bands = parse_ranks(arguments.get("ranks"))
+        depth = max([arguments.get("depth", 100), *(last for _, last in bands)])
+        run, synonyms = arguments.get("run"), arguments.get("synonyms")
+        options = PairOptions(None if run is None else run_of(run), synonyms, arguments.get("wordnet", True))
+        choices = Choices(
+            documents=arguments.get("documents", 100), seed=arguments.get("seed", 0),
+            term=arguments.get("term", "idf"), filler=arguments.get("filler", "a"), depth=depth, ranks=bands,
+            having=arguments.get("having"),
+        )  # fmt: skip
+        return cls(choices, options)
+
+    def inputs(self) -> dict[str, object]:
+        """What the pairs depend on."""
+        run, synonyms = self.options.run, self.options.synonyms
+        return {
+            "choices": vars(self.choices),
+            "run": fingerprint_of(run) if run else None,
+            "synonyms": sha256(synonyms) if synonyms else None,
+            "wordnet": self.options.wordnet,
+        }
+
+
+def parse_ranks(text: str | None) -> tuple[tuple[int, int], ...]:
+    """`1-10,91-100` -> ((1, 10), (91, 100))."""
+    bands = []
+    for part in text.split(",") if text else ():
+        first, dash, last = part.strip().partition("-")
+        numbers = first.isdigit() and (last.isdigit() or not dash)
+        if not numbers or int(first) < 1 or int(last or first) < int(first):
+            raise UserError(f"'{part}' is no band of ranks", todo="write for example 1-10,91-100")
+        bands.append((int(first), int(last or first)))
+    return tuple(bands)
+
+
+def axioms_of(given: str | Sequence[str | Axiom]) -> list[Axiom]:
+    """Axioms by value or name, each once."""
+    if isinstance(given, str):
+        return parse_axioms(given)
+    several = [parse_axioms(one) if isinstance(one, str) else [one] for one in given]
+    return list(dict.fromkeys(axiom for some in several for axiom in some))
+
+
+def pairs(
+    axiom: str | Sequence[str | Axiom],
+    collection: str | Collection,
+    ranker: str | Ranker | Sequence[str | Ranker] = (),
+    *,
+    out: Path | str | None = None,
+    caller: Caller = SILENT,
+    **arguments: Unpack[PairArguments],
+) -> Made:
+    """Minimal pairs for IR axioms, token-aligned for the rankers that will read them.
+
+    With `out` they are also written, as JSON lines, and what was dropped and why beside them.
+    """
+    chosen, settings = axioms_of(axiom), PairSettings.of(arguments)
+    with pairs_file(None if out is None else Path(out), caller) as write:
+        opened = collection_of(collection, caller)
+        rankers = rankers_of(ranker, opened)
+        with caller.progress("documents", settings.choices.documents * len(chosen), "documents") as advance:
+            made = make_pairs(chosen, opened, rankers, settings.choices, settings.options, progress=advance)
+        write(made, opened.split)
+    return made
+
+
+@contextmanager
+def pairs_file(out: Path | None, caller: Caller) -> Iterator[Callable[[Made, str | None], None]]:
+    """Holds the lock of a pairs file; yields the function that writes it, whole or not at all."""
+    if out is None:
+        yield lambda made, split: None
+        return
+    check_writable(out.parent)
+    if out.is_dir():
+        todo = "give a file, such as pairs.jsonl"
+        raise UserError("a folder stands where the pairs file should be", where=out, todo=todo)
+    lock = _locked(out)
+    if out.exists():
+        caller.say(f"{out} is there already and will be replaced")
+
+    def write(made: Made, split: str | None) -> None:
+        dropped = out.with_name(f"{out.name.removesuffix('.jsonl')}.dropped.json")
+        write_pairs(out, made.pairs)
+        write_json(dropped, {"pairs": len(made.pairs), "split": split, "dropped": made.drop_counts()})
+        caller.say(f"wrote {len(made.pairs)} pairs to {out}, and what was dropped and why to {dropped}")
+
+    try:
+        yield write
+    finally:
+        lock.release()
+
+
+def _locked(out: Path) -> Lock:
+    """The lock of a pairs file, in a folder that is gone again if nothing is written to it."""
+    new = not out.parent.exists()
+    with disk_errors(out.parent):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        lock = Lock(out.parent / f".{out.name}.lock", with_folder=new)
+        return lock.acquire(todo="wait for it to end, or choose another file")
 
 
 def make_pairs(
@@ -53,7 +190,7 @@ def make_pairs(
     chosen = parse_axioms(axioms) if isinstance(axioms, str) else list(axioms)
     opened = open_collection(collection) if isinstance(collection, str) else collection
     choices, options = choices or Choices(), options or PairOptions()
-    pool = pool or Pool(opened, options.run, choices.top)
+    pool = pool or Pool(opened, options.run, choices.depth)
     needs_synonyms = any(axiom.name.startswith("STMC") for axiom in chosen)
     maker = PairMaker(
         pool,
@@ -69,51 +206,6 @@ def make_pairs(
             f"no pair could be made: {_reasons(made)}", todo="try another axiom, collection or term policy"
         )
     return made
-
-
-def audit(
-    ranker: str | Ranker | Sequence[str | Ranker],
-    collection: Collection | str,
-    axioms: str | Sequence[str | Axiom] = "all",
-    *,
-    choices: Choices | None = None,
-    options: PairOptions | None = None,
-    pairs: Sequence[MinimalPair] | None = None,
-    delta: float | None = None,
-    shards: Path | None = None,
-    progress: Progress | None = None,
-) -> Audit:
-    """Whether rankers do what IR axioms say, on pairs made from a collection, or on `pairs` of your own.
-
-    The result has `.to_pandas()` (a row a ranker and pair), `.summaries` (one a ranker and axiom) and
-    `.to_json()`.
-    """
-    opened = open_collection(collection) if isinstance(collection, str) else collection
-    given = [ranker] if isinstance(ranker, str | Ranker) else list(ranker)
-    rankers = [load(one, collection=opened) if isinstance(one, str) else one for one in given]
-    choices, options = choices or Choices(), options or PairOptions()
-    pool = Pool(opened, options.run, choices.top)
-    dropped: dict[str, dict[str, int]] = {}
-    if pairs is None:
-        made = make_pairs(_axioms(axioms), opened, rankers, choices, options, pool=pool)
-        pairs, dropped = made.pairs, made.drop_counts()
-    return audit_pairs(
-        rankers,
-        pairs,
-        idf=pool.idf,
-        delta=delta,
-        seed=choices.seed,
-        dropped=dropped,
-        shards=shards,
-        progress=progress,
-    )
-
-
-def _axioms(axioms: str | Sequence[str | Axiom]) -> list[Axiom]:
-    if isinstance(axioms, str):
-        return parse_axioms(axioms)
-    given = [parse_axioms(axiom) if isinstance(axiom, str) else [axiom] for axiom in axioms]
-    return list(dict.fromkeys(axiom for several in given for axiom in several))
 
 
 def strongest_term(pool: Pool, ranker: Ranker, choices: Choices, qid: str) -> str:

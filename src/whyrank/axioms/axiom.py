@@ -16,7 +16,7 @@ from importlib import import_module
 from random import Random
 from typing import Any, ClassVar
 
-from whyrank.errors import UserError, nearest
+from whyrank.core.errors import UserError, nearest
 from whyrank.text.alignment import Slotted
 from whyrank.text.words import Analyzer, words
 

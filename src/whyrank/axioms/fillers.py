@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.text.words import Analyzer, words
 
 #: The word `a`; the tokenizer's mask; any word of the collection; one as frequent in it as the term.

@@ -16,9 +16,10 @@ from whyrank.axioms.realise import check_slots, fitted, own_filler
 from whyrank.axioms.synonyms import InputEmbeddings, synonym_chooser
 from whyrank.axioms.terms import TERM_POLICIES, document_term, random_term
 from whyrank.collections.records import Retrieved
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
+from whyrank.core.progress import Progress
 from whyrank.rankers.neural import NeuralRanker
-from whyrank.rankers.ranker import CutsDocuments, Progress, Ranker
+from whyrank.rankers.ranker import CutsDocuments, Ranker
 from whyrank.text.alignment import CannotAlign, Slotted
 from whyrank.text.words import words
 
@@ -27,15 +28,15 @@ from whyrank.text.words import words
 class Choices:
     """How pairs are chosen; every value lands in the manifest.
 
-    `n` counts documents for each axiom, `ranks` bands of the run (1-10, 91-100), `having` documents with or
-    without the term (None: both).
+    `documents` counts documents per axiom, `depth` how many documents of each query to choose from, `ranks` bands
+    of the run instead (1-10, 91-100), `having` documents with or without the term (None: both).
     """
 
-    n: int = 100
+    documents: int = 100
     seed: int = 0
     term: str = "idf"
     filler: str = "a"
-    top: int = 100
+    depth: int = 100
     ranks: tuple[tuple[int, int], ...] = ()
     having: str | None = None
 
@@ -46,7 +47,7 @@ class Choices:
             raise UserError(f"documents having '{self.having}'", todo="choose term or no-term")
 
     def takes(self, row: Retrieved) -> bool:
-        bands = self.ranks or ((1, self.top),)
+        bands = self.ranks or ((1, self.depth),)
         return any(first <= row.rank <= last for first, last in bands)
 
 
@@ -94,10 +95,10 @@ class PairMaker:
                 documents += bool(pairs)
                 if progress and pairs:
                     progress(1)
-                if documents == self.choices.n:
+                if documents == self.choices.documents:
                     break
-            if progress and documents < self.choices.n:
-                progress(self.choices.n - documents)
+            if progress and documents < self.choices.documents:
+                progress(self.choices.documents - documents)
         return made
 
     def _candidates(self, axiom: Axiom) -> list[Retrieved]:

@@ -14,9 +14,9 @@ from whyrank.axioms.slots import (
     slotted_as_given,
     slotted_with_fillers,
 )
-from whyrank.errors import UserError
-from whyrank.store.atomic import whole_file
-from whyrank.store.lines import read_json_lines
+from whyrank.core.atomic import whole_file
+from whyrank.core.errors import UserError
+from whyrank.core.lines import read_json_lines
 from whyrank.text.alignment import Slotted
 from whyrank.text.tokens import Span
 

@@ -10,9 +10,9 @@ from msgspec import Meta
 from whyrank.axioms.axiom import AXIOMS, Axiom, parse_axiom
 from whyrank.axioms.pair import MinimalPair
 from whyrank.collections.gather import identifier
-from whyrank.errors import UserError, quoted
-from whyrank.store.json_file import NotJson, typed
-from whyrank.store.lines import Line
+from whyrank.core.errors import UserError, quoted
+from whyrank.core.json_file import NotJson, typed
+from whyrank.core.lines import Line
 
 NEEDED = ("id", "query", "baseline", "perturbed")
 #: What each identifier is of.

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from whyrank.axioms.fillers import MASK, plain_filler
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.text.alignment import Slotted
 from whyrank.text.differences import word_differences
 from whyrank.text.tokens import Span

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whyrank.axioms.axiom import Axiom, Draft, Material, Skip, appended, parameter
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.text.alignment import Slotted
 from whyrank.text.sentences import sentence_spans
 

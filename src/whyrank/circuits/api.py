@@ -21,11 +21,11 @@ from whyrank.circuits.search import Search, backward_search, sample
 from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
 from whyrank.circuits.senders import block_senders
 from whyrank.collections.idf import TokenIdf
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
+from whyrank.core.progress import OpenProgress, no_progress
+from whyrank.core.stages import Stages
 from whyrank.evaluation.interval import FEWEST_QUERIES
 from whyrank.rankers.cross_encoder import CrossEncoder
-from whyrank.rankers.ranker import Watch, quietly
-from whyrank.store.stages import Stages
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,11 +66,11 @@ def find_circuit(
     request: CircuitRequest | None = None,
     *,
     stages: Stages | None = None,
-    watch: Watch | None = None,
+    watch: OpenProgress | None = None,
 ) -> dict[str, Any]:
     """What circuit.json holds. `pairs` by the name of their set; those of TFC2 and LNC1 serve the tests of
     counting and of length, all others the search."""
-    request, stages, watch = request or CircuitRequest(), stages or Stages(), watch or quietly
+    request, stages, watch = request or CircuitRequest(), stages or Stages(), watch or no_progress
     sets = {name: some for name, some in pairs.items() if some[0].axiom not in (COUNTING, LENGTH)}
     if not sets:
         raise UserError("no pairs to search with", todo="give TFC1 and STMC1 pairs: whyrank pairs --axiom ...")
@@ -109,7 +109,7 @@ class _Evidence:
     idf: TokenIdf
     request: CircuitRequest
     stages: Stages
-    watch: Watch
+    watch: OpenProgress
 
     def roles(self, circuit: Circuit) -> dict[str, Any]:
         texts = texts_of(self.ranker, self.some(self.sizes.readings))

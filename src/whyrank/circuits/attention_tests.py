@@ -21,11 +21,11 @@ from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.realise import realise
 from whyrank.circuits.head import Head, all_heads
 from whyrank.circuits.reading import Reading
+from whyrank.core.progress import Progress
 from whyrank.evaluation.bootstrap import clustered_intervals
 from whyrank.evaluation.correlation import ClusteredMoments, Pearson
 from whyrank.interventions.statistics import finite
 from whyrank.rankers.cross_encoder import CrossEncoder
-from whyrank.rankers.ranker import Progress
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from whyrank.circuits.head import Head
 from whyrank.circuits.threshold import KEPT
-from whyrank.errors import UserError, located
+from whyrank.core.errors import UserError, located
+from whyrank.core.json_file import read_json
 from whyrank.evaluation.interval import Interval
-from whyrank.store.json_file import read_json
 
 LOGITS, EMBED = "logits", "embed"
 ROLES = ("scoring", "contextualization", "matching", "other")

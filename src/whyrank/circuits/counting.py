@@ -17,14 +17,13 @@ from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.realise import realise, realise_for_patching
 from whyrank.circuits.head import Head, all_heads, together
 from whyrank.circuits.reading import Reading
+from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.evaluation.bootstrap import clustered_intervals
 from whyrank.evaluation.curves import fit_curves
 from whyrank.interventions.activation import Activation
 from whyrank.interventions.plan import SitePlan
-from whyrank.interventions.statistics import finite
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.cross_encoder import CrossEncoder
-from whyrank.rankers.ranker import Watch, quietly
 from whyrank.text.alignment import CannotAlign
 from whyrank.text.words import words
 
@@ -37,13 +36,13 @@ CONTROL = ("other", "qterm-")
 
 
 def saturation(
-    ranker: CrossEncoder, heads: Sequence[Head], pairs: Sequence[MinimalPair], watch: Watch | None = None
+    ranker: CrossEncoder, heads: Sequence[Head], pairs: Sequence[MinimalPair], watch: OpenProgress | None = None
 ) -> dict[str, Any]:
     """Attention of the term in the query to its k injected occurrences, and to other document tokens, by k: the
     mean over the matching heads, each of them, and the mean over all other heads."""
     groups = _groups(ranker, heads)
     found: dict[str, _ByK] = {name: _ByK() for name in ("injected", "other tokens")}
-    with (watch or quietly)("attention over occurrences", len(pairs)) as tell:
+    with (watch or no_progress)("attention over occurrences", len(pairs)) as tell:
         for pair in pairs:
             tell(1)
             values = _term_attention(ranker, pair)
@@ -60,12 +59,12 @@ def count_not_flag(
     pairs: Sequence[MinimalPair],
     *,
     shards: Path | None = None,
-    watch: Watch | None = None,
+    watch: OpenProgress | None = None,
 ) -> dict[str, Any]:
     """The effect by k when only the matching heads take the perturbed run's values, and the whole gap beside
     it."""
     plan = SitePlan((together(heads),))
-    with (watch or quietly)("matching heads alone on TFC2", len(pairs)) as tell:
+    with (watch or no_progress)("matching heads alone on TFC2", len(pairs)) as tell:
         frame = sweep(ranker, pairs, plan, Activation(), shards=shards, progress=tell).frame
     effects, by_id = _ByK(), {pair.id: pair for pair in pairs}
     gaps = frame["perturbed"] - frame["base"]
@@ -75,12 +74,12 @@ def count_not_flag(
 
 
 def length(
-    ranker: CrossEncoder, heads: Sequence[Head], pairs: Sequence[MinimalPair], watch: Watch | None = None
+    ranker: CrossEncoder, heads: Sequence[Head], pairs: Sequence[MinimalPair], watch: OpenProgress | None = None
 ) -> dict[str, Any]:
     """What query tokens read of the document, perturbed less baseline, by the number k of sentences added."""
     groups = _groups(ranker, heads)
     found = {name: _ByK() for name in ("sum", "mean over tokens")}
-    with (watch or quietly)("attention over length", len(pairs)) as tell:
+    with (watch or no_progress)("attention over length", len(pairs)) as tell:
         for pair in pairs:
             tell(1)
             try:
@@ -168,6 +167,5 @@ class _ByK:
         if fits and len(ks) > 2:
             for one in told.values():
                 found = fit_curves(ks, [point["mean"] for point in one["points"]])
-                one["fits"] = [{key: finite(v) if key != "curve" else v for key, v in fit._asdict().items()}
-                               for fit in found]  # fmt: skip
+                one["fits"] = [vars(fit) for fit in found]
         return told

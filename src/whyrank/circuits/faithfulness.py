@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from whyrank.axioms.pair import MinimalPair
 from whyrank.circuits.head import Head, all_heads, together
+from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.encoders.site import SiteSet
 from whyrank.evaluation.bootstrap import resample
 from whyrank.interventions.ablation import KINDS, Ablation
@@ -24,7 +25,6 @@ from whyrank.interventions.plan import SitePlan
 from whyrank.interventions.statistics import beyond_rounding, clusters, finite
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
-from whyrank.rankers.ranker import Watch, quietly
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +44,7 @@ def faithfulness(
     randoms: int = RANDOM_CIRCUITS,
     seed: int = 0,
     shards: Path | None = None,
-    watch: Watch | None = None,
+    watch: OpenProgress | None = None,
 ) -> dict[str, Any]:
     """What of the gap is kept, by kind of ablation: without the rest, without the circuit, and for random ones;
     and without the matching heads alone, as in the paper."""
@@ -65,7 +65,7 @@ def faithfulness(
         "of": len(every),
         "pairs": len(pairs),
         "kinds": {
-            kind: _measured(ranker, pairs, plan, names, kind, seed, shards, watch or quietly) for kind in kinds
+            kind: _measured(ranker, pairs, plan, names, kind, seed, shards, watch or no_progress) for kind in kinds
         },
     }
 
@@ -83,7 +83,7 @@ def _measured(
     kind: str,
     seed: int,
     shards: Path | None,
-    watch: Watch,
+    watch: OpenProgress,
 ) -> dict[str, Any]:
     """For each set: the mean scores of both sides, and the share of the gap that is kept."""
     frames = {}

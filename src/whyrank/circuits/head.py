@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from whyrank.core.errors import UserError, quoted
 from whyrank.encoders.encoder import Encoder
 from whyrank.encoders.site import Site, SiteSet
-from whyrank.errors import UserError, quoted
 
 _HEAD = re.compile(r"L?([0-9]{1,4})\.H?([0-9]{1,4})(?:\.z)?")
 

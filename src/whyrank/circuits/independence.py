@@ -17,26 +17,30 @@ from whyrank.circuits.attention_tests import Text, pearson_json
 from whyrank.circuits.head import Head, together
 from whyrank.circuits.reading import Reading
 from whyrank.circuits.search import PARTS
+from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.evaluation.correlation import ClusteredMoments
 from whyrank.interventions.path import PathPatching
 from whyrank.interventions.plan import SitePlan
 from whyrank.interventions.statistics import summarise_sites
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.cross_encoder import CrossEncoder
-from whyrank.rankers.ranker import Watch, quietly
 
 if TYPE_CHECKING:
     import numpy as np
 
 
 def idf_against_matching(
-    ranker: CrossEncoder, heads: Sequence[Head], texts: Sequence[Text], u0: np.ndarray, watch: Watch | None = None
+    ranker: CrossEncoder,
+    heads: Sequence[Head],
+    texts: Sequence[Text],
+    u0: np.ndarray,
+    watch: OpenProgress | None = None,
 ) -> dict[str, Any]:
     """r over query tokens between U_0 and the summed matching score."""
     last = max(head.layer for head in heads) + 1
     places = [head.layer * ranker.encoder.heads + head.head for head in heads]
     moments = ClusteredMoments(1)
-    with (watch or quietly)("U0 against matching", len(texts)) as tell:
+    with (watch or no_progress)("U0 against matching", len(texts)) as tell:
         for one in texts:
             reading = Reading.of(ranker, one.query, one.text, last)
             scores = reading.matching().flatten(0, 1)[places].sum(0).numpy()
@@ -53,7 +57,7 @@ def matching_to_scoring(
     *,
     seed: int = 0,
     shards: Path | None = None,
-    watch: Watch | None = None,
+    watch: OpenProgress | None = None,
 ) -> dict[str, Any]:
     """The share of the gap that all matching heads below the scoring heads send to their v, q and k, each
     apart."""
@@ -65,7 +69,7 @@ def matching_to_scoring(
     for part in PARTS if below else ():
         path = PathPatching(together(scoring, part))
         folder = None if shards is None else shards / part
-        with (watch or quietly)(f"matching heads to the scoring heads' {part}", len(pairs)) as tell:
+        with (watch or no_progress)(f"matching heads to the scoring heads' {part}", len(pairs)) as tell:
             frame = sweep(ranker, pairs, SitePlan((together(below),)), path, shards=folder, progress=tell).frame
         found[part] = summarise_sites(frame, seed=seed)[0].to_json()
     return found

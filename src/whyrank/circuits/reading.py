@@ -9,11 +9,11 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from whyrank.core.errors import UserError
 from whyrank.encoders.anatomy import Geometry
 from whyrank.encoders.attention import attention_pattern, rotate, split_heads
 from whyrank.encoders.encoder import Encoder
 from whyrank.encoders.inputs import Inputs
-from whyrank.errors import UserError
 from whyrank.rankers.cross_encoder import CrossEncoder
 from whyrank.rankers.neural import no_gradients
 from whyrank.rankers.ranker import Ranker

@@ -21,8 +21,9 @@ from whyrank.circuits.circuit import EMBED, LOGITS, Circuit, Edge, Step
 from whyrank.circuits.head import Head, all_heads, together
 from whyrank.circuits.shares import Shares
 from whyrank.circuits.threshold import LEFT, Threshold
+from whyrank.core.errors import UserError
+from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.encoders.site import Site, SiteSet
-from whyrank.errors import UserError
 from whyrank.interventions.intervention import Intervention
 from whyrank.interventions.path import PathPatching
 from whyrank.interventions.plan import SitePlan
@@ -30,7 +31,6 @@ from whyrank.interventions.several_paths import SeveralPaths
 from whyrank.interventions.statistics import compare_maps, finite
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
-from whyrank.rankers.ranker import Watch, quietly
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,10 +68,10 @@ def backward_search(
     how: Search | None = None,
     *,
     shards: Path | None = None,
-    watch: Watch | None = None,
+    watch: OpenProgress | None = None,
 ) -> Circuit:
     """The circuit that several sets of aligned pairs (terms, synonyms) find together; roles are not yet told."""
-    return _Walk(ranker, sets, how or Search(), shards, watch or quietly).run()
+    return _Walk(ranker, sets, how or Search(), shards, watch or no_progress).run()
 
 
 def sample(sets: Sets, count: int, seed: int) -> dict[str, list[MinimalPair]]:
@@ -86,7 +86,9 @@ def sample(sets: Sets, count: int, seed: int) -> dict[str, list[MinimalPair]]:
 class _Walk:
     """The search while it goes on."""
 
-    def __init__(self, ranker: NeuralRanker, sets: Sets, how: Search, shards: Path | None, watch: Watch) -> None:
+    def __init__(
+        self, ranker: NeuralRanker, sets: Sets, how: Search, shards: Path | None, watch: OpenProgress
+    ) -> None:
         self.ranker, self.how, self.shards, self.watch = ranker, how, shards, watch
         _check_sets(sets)
         self.to_logits = sample(sets, how.pairs_to_logits, how.seed)

@@ -13,13 +13,13 @@ from typing import Any
 from whyrank.axioms.pair import MinimalPair
 from whyrank.circuits.head import Head
 from whyrank.circuits.search import PARTS
+from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.encoders.site import SiteSet
 from whyrank.interventions.path import PathPatching
 from whyrank.interventions.plan import SitePlan
 from whyrank.interventions.statistics import summarise_sites
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
-from whyrank.rankers.ranker import Watch, quietly
 
 
 def block_senders(
@@ -29,7 +29,7 @@ def block_senders(
     *,
     seed: int = 0,
     shards: Path | None = None,
-    watch: Watch | None = None,
+    watch: OpenProgress | None = None,
 ) -> dict[str, list[dict[str, Any]]]:
     """For each head the summaries of its senders, as in summary.json."""
     found = {}
@@ -37,7 +37,7 @@ def block_senders(
         path = PathPatching(SiteSet(tuple(head.site(part) for part in PARTS)))
         plan = SitePlan.parse("blocks", ranker.encoder, None, path.reached_from)
         folder = None if shards is None else shards / str(head)
-        with (watch or quietly)(f"blocks to {head}", len(pairs)) as tell:
+        with (watch or no_progress)(f"blocks to {head}", len(pairs)) as tell:
             frame = sweep(ranker, pairs, plan, path, shards=folder, progress=tell).frame
         found[str(head)] = [one.to_json() for one in summarise_sites(frame, seed=seed)]
     return found

@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.evaluation.bootstrap import Resampled
 from whyrank.evaluation.interval import SMALL_SAMPLE
 

@@ -10,7 +10,7 @@ from whyrank.cli import options
 from whyrank.cli.console import command, console, say, suggest
 from whyrank.cli.editing import Depth, FirstStage, RunFolderIfAny, Save, open_dial, run_preview
 from whyrank.cli.idf import IdfSource, fingerprint_of_idf
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 
 def align(

@@ -11,6 +11,7 @@ import typer
 from whyrank import __version__
 from whyrank.cli.align import align
 from whyrank.cli.audit import audit
+from whyrank.cli.caller import Commands
 from whyrank.cli.circuit import circuit
 from whyrank.cli.console import complain, show_log
 from whyrank.cli.demo import demo
@@ -28,14 +29,14 @@ from whyrank.cli.stop import MESSAGE, exit_code, was_stopped
 from whyrank.cli.study import app as study
 from whyrank.cli.suppress import suppress
 from whyrank.cli.train import train
-from whyrank.errors import UserError
-from whyrank.store.atomic import disk_error
-from whyrank.store.lines import DEFAULT_MAX_LINE, MAX_LINE
+from whyrank.core.atomic import disk_error
+from whyrank.core.errors import UserError
+from whyrank.core.lines import DEFAULT_MAX_LINE, MAX_LINE
 
 app = typer.Typer(
+    cls=Commands,
     help="A causal workbench for neural rankers: does it behave, why this score, can I change it?",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     epilog="Start with: whyrank demo",
 )

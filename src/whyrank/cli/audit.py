@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from whyrank.cli import options
-from whyrank.cli.console import console, progress_bar, say, suggest
-from whyrank.cli.opened import open_for_queries
-from whyrank.cli.pairs import choose, pair_options
-from whyrank.collections.records import fingerprint_of
+from whyrank.cli.caller import terminal
+from whyrank.cli.console import console, print_json, say, suggest
 
 if TYPE_CHECKING:
-    from whyrank.axioms.audit import Audit
+    from whyrank.audit.results import Audit, AxiomSummary
 
 
 def audit(
@@ -23,130 +21,86 @@ def audit(
     ],
     collection: options.CollectionName,
     out: options.RunFolderPath,
-    axioms: Annotated[str, typer.Option(help="all, or TFC1,TFC2:marginal,LNC1:*, ...")] = "all",
+    axiom: options.Axioms = ["all"],  # noqa: B006
     pairs: Annotated[Path | None, typer.Option(help="Audit on this pairs file instead.")] = None,
     delta: Annotated[float | None, typer.Option(min=0, help="Differences up to this are neutral.")] = None,
-    n: options.Documents = 100,
+    documents: options.Documents = 100,
     seed: options.Seed = 0,
     run: options.FromRun = None,
     term: options.TermPolicy = "idf",
     filler: options.FillerPolicy = "a",
-    top: options.Top = 100,
+    depth: options.Depth = 100,
     ranks: options.Ranks = None,
     having: options.Having = None,
     synonyms: options.Synonyms = None,
     wordnet: options.WordNet = True,
+    device: options.Device = "cpu",
+    json: options.AsJson = False,
 ) -> None:
     """Check rankers against IR axioms on minimal pairs, with intervals, curves and the worst violations."""
     say(f"auditing {', '.join(ranker)} on {pairs or collection}")
-    from whyrank.axioms.api import make_pairs
-    from whyrank.axioms.audit import audit_pairs
-    from whyrank.axioms.axiom import parse_axioms
-    from whyrank.axioms.pair import read_pairs
-    from whyrank.axioms.pool import Pool
-    from whyrank.rankers.load import load
-    from whyrank.reports.audit import write_audit
-    from whyrank.store.packages import sha256
-    from whyrank.store.run_folder import RunFolder
+    from whyrank.audit.api import audit as run_audit
 
-    chosen = parse_axioms(axioms)
-    choices, origin = choose(n, seed, term, filler, top, ranks, having), pair_options(run, synonyms, wordnet)
-    own = read_pairs(pairs) if pairs else None
-    if own and axioms != "all":
-        say("--axioms is for pairs made here; the pairs of the file are audited as they are")
-    opened = open_for_queries(collection)
-    rankers = [load(name, collection=opened) for name in dict.fromkeys(ranker)]
-    for one in rankers:
-        say(f"{one.name}: {one.source}")
-    inputs: dict[str, Any] = {
-        "rankers": [[one.name, one.fingerprint()] for one in rankers],
-        "collection": opened.fingerprint(),
-        "split": opened.split,
-        "pairs": _fingerprint(own),
-        "axioms": [] if own else [str(axiom) for axiom in chosen],
-        "choices": vars(choices),
-        "run": fingerprint_of(origin.run) if origin.run else None,
-        "synonyms": sha256(synonyms) if synonyms else None,
-        "wordnet": wordnet,
-        "delta": delta,
-    }
-    folder = RunFolder.claim(out, "audit", inputs)
-    pool, dropped = Pool(opened, origin.run, choices.top), {}
-    if own is None:
-        with progress_bar("making pairs", n * len(chosen), "documents") as advance:
-            made = make_pairs(chosen, opened, rankers, choices, origin, pool=pool, progress=advance)
-        own, dropped = made.pairs, made.drop_counts()
-    shards = folder.work("shards")
-    with progress_bar("scoring", 2 * len(own) * len(rankers), "inputs") as advance:
-        result = audit_pairs(
-            rankers, own, idf=pool.idf, delta=delta, seed=seed, dropped=dropped, shards=shards, progress=advance
-        )
-    manifest = folder.record(pairs=len(own), inputs_scored={one.ranker: one.inputs for one in result.scored},
-                             texts={one.ranker: one.texts().to_json() for one in result.scored})  # fmt: skip
-    folder.begin()
-    paths = write_audit(result, out, manifest)
-    folder.save(manifest)
-    show(result)
-    for scored in result.scored:
-        for told in scored.sentences():
-            say(f"{scored.ranker}: {told}")
-        for told in scored.texts().sentences(scored.ranker) if pairs else []:
-            say(f"{scored.ranker}: {told}; the texts that were scored are in rows.parquet")
-        if scored.dropped:
-            told = ", ".join(f"{count} {reason}" for reason, count in scored.dropped.items())
-            say(f"{scored.ranker}: pairs left out: {told}")
-    say(f"wrote {', '.join(path.name for path in paths)} to {out}")
+    result = run_audit(
+        ranker, collection, ",".join(axiom), pairs=pairs, delta=delta, device=device, out=out, caller=terminal(),
+        documents=documents, seed=seed, run=run, term=term, filler=filler, depth=depth, ranks=ranks,
+        having=having, synonyms=synonyms, wordnet=wordnet,
+    )  # fmt: skip
+    print_json(result) if json else show(result)
+    _notes(result, own=pairs is not None)
     suggest(f"open {out / 'report.html'} in a browser")
 
 
+def _notes(result: Audit, own: bool) -> None:
+    """What the table does not show: pairs that say nothing, texts not scored as given, pairs dropped."""
+    for ranker in result.rankers:
+        for sentence in ranker.sentences():
+            say(f"{ranker.name}: {sentence}")
+        for sentence in ranker.texts.sentences(ranker.name) if own else []:
+            say(f"{ranker.name}: {sentence}; the texts that were scored are in rows.parquet")
+        if ranker.dropped:
+            reasons = ", ".join(f"{count} {reason}" for reason, count in ranker.dropped.items())
+            say(f"{ranker.name}: dropped pairs: {reasons}")
+
+
 def show(result: Audit) -> None:
-    """A row an axiom, a column a ranker: the share that holds, and that violates, on stdout."""
+    """One row per axiom, one column per ranker: the share that holds, and that violates, on stdout."""
     from rich.table import Table
 
     from whyrank.evaluation.interval import FEWEST_QUERIES, TOO_FEW
 
-    rankers = [one.ranker for one in result.scored]
-    found = {(summary.axiom, summary.ranker): summary for summary in result.summaries}
-    told = "pairs whose preferred side scores higher / lower; * mean significant at 0.05 (Holm)"
-    table = Table(title=told, title_justify="left")
+    rankers = [one.name for one in result.rankers]
+    found = {(summary.axiom, summary.ranker): summary for summary in result.axioms}
+    title = "pairs whose preferred side scores higher / lower; * mean significant at 0.05 (Holm)"
+    table = Table(title=title, title_justify="left")
     table.add_column("axiom")
-    table.add_column("pairs", justify="right")
-    for ranker in rankers:
-        table.add_column(ranker, justify="right")
-    for axiom in dict.fromkeys(summary.axiom for summary in result.summaries):
-        cells, sizes = [], []
-        for ranker in rankers:
-            summary = found.get((axiom, ranker))
-            star = "*" if summary and summary.p_adjusted < 0.05 else " "
-            cells.append(
-                f"{summary.shares['holds']:.0%} / {summary.shares['violates']:.0%}{star}" if summary else "–"
-            )
-            sizes.append(summary.n if summary else 0)
-        pairs = str(max(sizes)) if min(sizes) == max(sizes) else f"{min(sizes)}-{max(sizes)}"
-        table.add_row(axiom, pairs, *cells)
-    for axiom, falling in _falling(result).items():
+    for name in ("pairs", *rankers):
+        table.add_column(name, justify="right")
+    for axiom in dict.fromkeys(summary.axiom for summary in result.axioms):
+        mine = [found.get((axiom, ranker)) for ranker in rankers]
+        table.add_row(axiom, _counts(mine), *map(_shares, mine))
+    for axiom in dict.fromkeys(summary.axiom for summary in result.axioms if summary.gain_falls):
+        falls = [_falls(found.get((axiom, ranker))) for ranker in rankers]
         more = axiom.removeprefix("TFC2:marginal").replace(":", " ")
-        cells = [f"{falling[ranker]:.0%}" if ranker in falling else "–" for ranker in rankers]
-        table.add_row(f"TFC2 itself: gains fall{more}", "", *cells)
+        table.add_row(f"TFC2 itself: gains fall{more}", "", *falls)
     console().print(table)
-    few = {summary.axiom: summary.queries for summary in result.summaries if summary.queries < FEWEST_QUERIES}
+    few = {summary.axiom: summary.queries for summary in result.axioms if summary.queries < FEWEST_QUERIES}
     if few:
         names = ", ".join(f"{axiom} ({count})" for axiom, count in few.items())
         say(f"{TOO_FEW} for an interval or a p-value: {names}; give {FEWEST_QUERIES} or more")
 
 
-def _falling(result: Audit) -> dict[str, dict[str, float]]:
-    """By axiom and ranker, the share of steps in which the marginal gain falls."""
-    found: dict[str, dict[str, float]] = {}
-    for summary in result.summaries:
-        if summary.flattens is not None:
-            found.setdefault(summary.axiom, {})[summary.ranker] = summary.flattens
-    return found
+def _counts(summaries: list[AxiomSummary | None]) -> str:
+    sizes = [summary.n if summary else 0 for summary in summaries]
+    return str(max(sizes)) if min(sizes) == max(sizes) else f"{min(sizes)}-{max(sizes)}"
 
 
-def _fingerprint(pairs: list[Any] | None) -> str | None:
-    import hashlib
+def _shares(summary: AxiomSummary | None) -> str:
+    if summary is None:
+        return "–"
+    star = "*" if summary.is_significant else " "
+    return f"{summary.holds.value:.0%} / {summary.violates.value:.0%}{star}"
 
-    if pairs is None:
-        return None
-    return hashlib.sha256("\n".join(pair.to_json() for pair in pairs).encode()).hexdigest()
+
+def _falls(summary: AxiomSummary | None) -> str:
+    return "–" if summary is None or summary.gain_falls is None else f"{summary.gain_falls.value:.0%}"

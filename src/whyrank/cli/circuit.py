@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from whyrank.cli import options
+from whyrank.cli.caller import asked
 from whyrank.cli.console import command, console, progress_bar, say, suggest
 from whyrank.cli.editing import given_up_when_refused
 
 if TYPE_CHECKING:
     from whyrank.axioms.pair import MinimalPair
     from whyrank.collections.idf import TokenIdf
+    from whyrank.core.progress import Progress
     from whyrank.interventions.aligned import AlignedPairs
     from whyrank.rankers.cross_encoder import CrossEncoder
-    from whyrank.rankers.ranker import Progress
 
 DEFAULT_THRESHOLD = "relative=0.3,share=0.01"
 
@@ -56,15 +57,15 @@ def circuit(
     from whyrank.circuits.api import CircuitRequest, Sizes, find_circuit
     from whyrank.circuits.circuit import FILE
     from whyrank.circuits.reading import cross_encoder
+    from whyrank.circuits.report import write_circuit
     from whyrank.circuits.search import Search
     from whyrank.circuits.threshold import Threshold
+    from whyrank.core.packages import sha256
+    from whyrank.core.runs import RunFolder
+    from whyrank.core.stages import Stages
     from whyrank.interventions.aligned import pair_table
+    from whyrank.interventions.pair_texts import texts_json, turned_sentence, write_pair_table
     from whyrank.rankers.load import load
-    from whyrank.reports.circuit import write_circuit
-    from whyrank.reports.pair_texts import texts_json, turned_sentence, write_pair_table
-    from whyrank.store.packages import sha256
-    from whyrank.store.run_folder import RunFolder
-    from whyrank.store.stages import Stages
 
     search = Search(
         threshold=Threshold.parse(threshold, decide), pairs_to_logits=to_logits, pairs_to_heads=to_heads,
@@ -85,7 +86,7 @@ def circuit(
         "pairs": [sha256(path) for path in pairs], "request": repr(request),
         "idf": [rarity.source, rarity.fingerprint()], "skip": skip, "pad": pad,
     }  # fmt: skip
-    folder = RunFolder.claim(out, "circuit", inputs)
+    folder = RunFolder.claim(out, "circuit", inputs, asked=asked())
 
     def watch(name: str, count: int) -> AbstractContextManager[Progress]:
         folder.begin()
@@ -119,7 +120,7 @@ def sets_of(
     be patched must align, those about length must fit."""
     from whyrank.axioms.pair import read_pairs
     from whyrank.circuits.api import LENGTH
-    from whyrank.errors import UserError
+    from whyrank.core.errors import UserError
     from whyrank.interventions.aligned import AlignedPairs, aligned_pairs, fitting_pairs
 
     found: dict[str, list[MinimalPair]] = {}
@@ -159,9 +160,9 @@ def show(found: dict[str, Any]) -> None:
     """The roles, on stdout."""
     from rich.table import Table
 
+    from whyrank.circuits.report import with_interval
     from whyrank.encoders.site import short_name
     from whyrank.evaluation.interval import FEWEST_QUERIES, TOO_FEW
-    from whyrank.reports.circuit import with_interval
 
     table = Table(title=f"the circuit of {found['ranker']}: {len(found['heads'])} heads", title_justify="left")
     for name in ("role", "heads", "mean r [95% interval]", "all other heads"):

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from whyrank.rankers.ranker import Progress as Advance
+    from whyrank.core.progress import Progress as Advance
+    from whyrank.core.results import Result
 
 #: Letters of a complaint; of a longer one the beginning and the end are shown.
 LONGEST = 1500
@@ -58,6 +59,13 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 120)
+
+
+def print_json(result: Result) -> None:
+    """The result as JSON on stdout."""
+    import json
+
+    print(json.dumps(result.to_json(), indent=2, allow_nan=False))
 
 
 @contextmanager

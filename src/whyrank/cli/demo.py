@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from whyrank.cli.caller import asked
 from whyrank.cli.console import command, console, progress_bar, say, suggest
 
 if TYPE_CHECKING:
@@ -26,14 +27,14 @@ def demo(
     from whyrank.collections.bm25 import first_stage
     from whyrank.collections.demo import open_demo
     from whyrank.collections.trec import write_run
+    from whyrank.core.runs import RunFolder
     from whyrank.evaluation.evaluate import evaluate
     from whyrank.explain.words import explain_words
     from whyrank.rankers.load import load
     from whyrank.rankers.rerank import rerank, safe_name
-    from whyrank.store.run_folder import RunFolder
 
     collection = open_demo()
-    folder = RunFolder.claim(out, "demo", {}, renew=True)
+    folder = RunFolder.claim(out, "demo", {}, renew=True, asked=asked())
     say(f"loading {ranker}")
     model = load(ranker, collection=collection)
     say(f"{ranker}: {model.source}")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from whyrank.cli import options
+from whyrank.cli.caller import asked
 from whyrank.cli.console import command, say, suggest
 from whyrank.cli.edit_tables import show_experiment, show_turns, warn
 from whyrank.cli.editing import (
@@ -25,7 +26,7 @@ from whyrank.cli.editing import (
     texts_of,
 )
 from whyrank.cli.idf import CollectionIfAny, IdfSource, fingerprint_of_idf
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 
 def edit(
@@ -113,10 +114,10 @@ def _experiment(
     ranker: str, collection: str, out: Path, idf: str, n: int | None, head: str | None, scales: str | None,
     rule: str, seed: int,
 ) -> None:  # fmt: skip
+    from whyrank.core.runs import RunFolder
     from whyrank.edits.term_edit import check_rule
     from whyrank.edits.two_tokens import SCALES, two_tokens
-    from whyrank.reports.two_tokens import write_experiment
-    from whyrank.store.run_folder import RunFolder
+    from whyrank.edits.two_tokens_report import write_experiment
 
     check_rule(rule)
     chosen = parse_scales(scales) if scales else SCALES
@@ -128,7 +129,7 @@ def _experiment(
         "split": opened.split, "queries": list(queries), "head": head,
         "scales": list(chosen), "rule": rule, "idf": fingerprint_of_idf(idf), "seed": seed, "what": "experiment",
     }  # fmt: skip
-    folder = RunFolder.claim(out, "edit", inputs)
+    folder = RunFolder.claim(out, "edit", inputs, asked=asked())
     shards = shards_of(folder)
     with given_up_when_refused(folder):
         found = two_tokens(

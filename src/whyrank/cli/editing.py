@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from whyrank.cli.caller import asked
 from whyrank.cli.console import progress_bar, say
 from whyrank.cli.edit_tables import show_cost, show_holders, show_moves, show_turns
 from whyrank.cli.opened import open_for_queries
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 if TYPE_CHECKING:
     from whyrank.collections.collection import Collection
     from whyrank.collections.records import Run
+    from whyrank.core.progress import OpenProgress, Progress
+    from whyrank.core.runs import RunFolder
     from whyrank.edits.cost import Cost
     from whyrank.edits.dial import Dial
     from whyrank.edits.rows import RowChange
     from whyrank.edits.term_edit import Edits
     from whyrank.rankers.neural import NeuralRanker
-    from whyrank.rankers.ranker import Progress, Watch
-    from whyrank.store.run_folder import RunFolder
 
 Save = Annotated[
     Path | None, typer.Option("--save", help="Save the edited ranker as a checkpoint in this folder.")
@@ -99,9 +100,9 @@ def claimed(
     seed: int, settings: dict[str, Any],
 ) -> tuple[Run, RunFolder | None]:  # fmt: skip
     """The first stage, and the run folder claimed for this work if one is asked for."""
-    from whyrank.cli.rank import first_stage_of
+    from whyrank.collections.given import first_stage_of
     from whyrank.collections.records import fingerprint_of
-    from whyrank.store.run_folder import RunFolder
+    from whyrank.core.runs import RunFolder
 
     stage, _ = first_stage_of(collection, run, k)
     stage = dict(list(stage.items())[:n])
@@ -112,18 +113,18 @@ def claimed(
         "ranker": dial.ranker.fingerprint(), "collection": collection.fingerprint(),
         "first_stage": fingerprint_of(stage), "k": k, "seed": seed, **settings,
     }  # fmt: skip
-    return stage, RunFolder.claim(out, name, inputs) if out else None
+    return stage, RunFolder.claim(out, name, inputs, asked=asked()) if out else None
 
 
-def step_of(folder: RunFolder | None) -> Watch:
+def step_of(folder: RunFolder | None) -> OpenProgress:
     """A progress bar a step; the first one makes the folder this work's."""
 
     def step(name: str, count: int) -> AbstractContextManager[Progress]:
-        from whyrank.rankers.ranker import quietly
+        from whyrank.core.progress import no_progress
 
         if folder is not None:
             folder.begin()
-        return progress_bar(name, count, "pairs") if count else quietly(name, count)
+        return progress_bar(name, count, "pairs") if count else no_progress(name, count)
 
     return step
 
@@ -131,7 +132,7 @@ def step_of(folder: RunFolder | None) -> Watch:
 @contextmanager
 def given_up_when_refused(folder: RunFolder | None) -> Iterator[None]:
     """Leaves nothing of a run folder whose work turns out to be refused, so that it can be used again."""
-    from whyrank.store.atomic import DiskError
+    from whyrank.core.atomic import DiskError
 
     try:
         yield
@@ -150,7 +151,7 @@ def shards_of(folder: RunFolder | None) -> Path | None:
 
 def _write_preview(result: dict[str, Any], cost: Cost, folder: RunFolder) -> None:
     from whyrank.collections.trec import write_run
-    from whyrank.reports.edits import write_preview
+    from whyrank.edits.report import write_preview
 
     out, manifest = folder.path, folder.record(pairs=result["pairs"], rescored=result["rescored"])
     for name, ranking in (("before", cost.before), ("after", cost.after)):

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from whyrank.cli.caller import asked
 from whyrank.cli.console import command, console, say, suggest
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 if TYPE_CHECKING:
     from whyrank.collections.records import Qrels
@@ -32,11 +33,11 @@ def evaluate_runs(
 ) -> None:
     """Measure runs and compare each with the first (paired t-test and randomisation test, Holm-corrected)."""
     say(f"evaluating {len(runs)} run{'s' * (len(runs) > 1)} against {qrels}")
-    from whyrank.cli.rank import run_of
+    from whyrank.collections.given import run_of
     from whyrank.collections.records import fingerprint_of
     from whyrank.collections.splits import counts
+    from whyrank.core.runs import RunFolder
     from whyrank.evaluation.evaluate import MEASURES, evaluate
-    from whyrank.store.run_folder import RunFolder
 
     if len(set(runs)) < len(runs):
         raise UserError("the same run is given twice", todo="name each run once; the first is the baseline")
@@ -47,7 +48,9 @@ def evaluate_runs(
     if out:
         content = hashlib.sha256(json.dumps(judged, sort_keys=True).encode()).hexdigest()
         inputs = {"runs": {name: fingerprint_of(run) for name, run in named.items()}, "qrels": content}
-        folder = RunFolder.claim(out, "eval", {**inputs, "measures": list(measures or MEASURES), "seed": seed})
+        folder = RunFolder.claim(
+            out, "eval", {**inputs, "measures": list(measures or MEASURES), "seed": seed}, asked=asked()
+        )
     result = evaluate(named, judged, measures or MEASURES, seed=seed)
     for name, run in named.items():
         absent = len(judged.keys() - run.keys())

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from whyrank.cli import options
+from whyrank.cli.caller import asked
 from whyrank.cli.console import command, say, suggest
-from whyrank.cli.rank import first_stage_of
 from whyrank.cli.train_console import say_used
+from whyrank.collections.given import first_stage_of
 from whyrank.collections.records import fingerprint_of
 
 if TYPE_CHECKING:
+    from whyrank.core.runs import RunFolder
     from whyrank.learning.finetune import FineTuning, Moment, Watch
-    from whyrank.store.run_folder import RunFolder
 
 RESULT = "finetune.json"
 EVERY = "full,aligned-full,embeddings,aligned-embeddings"
@@ -50,13 +51,13 @@ def finetune(
     say(f"fine-tuning {ranker} on {collection}: {conditions}")
     from whyrank.circuits.reading import cross_encoder
     from whyrank.collections.catalogue import open_collection
+    from whyrank.core.runs import RunFolder
     from whyrank.learning.conditions import parse_conditions
     from whyrank.learning.finetune import FineTuning
     from whyrank.learning.jobs import Settings
     from whyrank.learning.training.contents import lines_hash
     from whyrank.learning.training.judgements import judged
     from whyrank.rankers.load import load
-    from whyrank.store.run_folder import RunFolder
 
     settings = Settings(
         parse_conditions(conditions), seeds, epochs, rate, negatives, batch, patience, positive, k, queries, seed
@@ -74,7 +75,7 @@ def finetune(
         "validation_queries": what.validation and lines_hash(what.validation),
         "settings": settings.to_json(),
     }
-    folder = RunFolder.claim(out, "finetune", inputs)
+    folder = RunFolder.claim(out, "finetune", inputs, asked=asked())
     told = folder.result(RESULT)
     if told is not None:
         say(f"{out} holds the result already")
@@ -95,8 +96,8 @@ def _cut(ranker: str, max_length: int) -> dict[str, Any]:
 
 def _train(tuning: FineTuning, folder: RunFolder, about: dict[str, Any]) -> dict[str, Any]:
     """Trains all there is to train and writes the results; gives what finetune.json says."""
+    from whyrank.learning.finetune_report import write_finetune
     from whyrank.learning.finetune_summary import finetuned
-    from whyrank.reports.finetune import write_finetune
 
     say_used(tuning.what, [tuning.split])
     parts = ", ".join(f"{len(qids)} {part}" for part, qids in tuning.split)
@@ -145,7 +146,7 @@ def _training_bar(steps: int, epochs: int) -> Iterator[Watch]:
 def show(told: dict[str, Any]) -> None:
     """The table, and what the differences come to, on stdout."""
     from whyrank.cli.means_table import print_means
-    from whyrank.reports.finetune import verdict
+    from whyrank.learning.finetune_report import verdict
 
     print_means(told["table"], len(told["split"]["test"]))
     for sentence in verdict(told):

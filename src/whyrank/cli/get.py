@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from whyrank.cli.console import console, say, suggest
-from whyrank.errors import UserError, nearest
+from whyrank.core.errors import UserError, nearest
 
 
 def get(

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from whyrank.cli import options
+from whyrank.cli.caller import asked
 from whyrank.cli.console import command, console, say, suggest
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.evaluation.estimate import row_text
 
 #: Words that a correlation needs.
@@ -34,11 +35,11 @@ def idf(
     say(f"the embeddings of {ranker} against the IDF of {collection if idf == 'collection' else idf}")
     from whyrank.collections.catalogue import open_collection
     from whyrank.collections.idf import token_idf
+    from whyrank.core.atomic import whole_file
+    from whyrank.core.runs import RunFolder
     from whyrank.edits.correlations import idf_correlations
+    from whyrank.edits.idf_report import write_idf
     from whyrank.interventions.api import neural
-    from whyrank.reports.idf import write_idf
-    from whyrank.store.atomic import whole_file
-    from whyrank.store.run_folder import RunFolder
 
     opened = open_collection(collection) if collection else None
     if opened is None:
@@ -49,7 +50,7 @@ def idf(
     inputs = {
         "ranker": model.fingerprint(), "collection": counted, "idf": fingerprint_of_idf(idf), "vectors": vectors
     }  # fmt: skip
-    folder = RunFolder.claim(out, "idf", inputs)
+    folder = RunFolder.claim(out, "idf", inputs, asked=asked())
     told, table = idf_correlations(model, token_idf(model.pieces.tokenizer, idf, opened), vectors)
     result = {"ranker": model.name, "source": str(model.source), **told}
     column = "idf_bm25" if "idf_bm25" in table else "idf"
@@ -88,7 +89,7 @@ def token_idf_needs(idf: str) -> None:
 
 def fingerprint_of_idf(idf: str) -> str:
     """`collection` and `wordfreq` as they are, a file by its content."""
-    from whyrank.store.packages import sha256
+    from whyrank.core.packages import sha256
 
     return sha256(Path(idf)) if idf not in ("collection", "wordfreq") and Path(idf).is_file() else idf
 

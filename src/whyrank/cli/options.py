@@ -16,7 +16,15 @@ Pad = Annotated[
 ]
 RunFolderPath = Annotated[Path, typer.Option("-o", "--out", help="The run folder to write.")]
 #: How minimal pairs are chosen.
-Documents = Annotated[int, typer.Option("-n", min=1, help="Documents an axiom; TFC2 makes a pair for each k.")]
+Axioms = Annotated[
+    list[str],
+    typer.Option(
+        "--axiom", help="all, TFC1, TFC1:prepend, TFC2:*, module:Class; again, or with commas, for more."
+    ),
+]
+Documents = Annotated[
+    int, typer.Option("--documents", min=1, help="Documents per axiom; TFC2 makes one pair for each k.")
+]
 Seed = Annotated[
     int,
     typer.Option(
@@ -28,7 +36,9 @@ TermPolicy = Annotated[
     str, typer.Option("--term", help="idf, random, effect (asks the first ranker) or document.")
 ]
 FillerPolicy = Annotated[str, typer.Option("--filler", help="a, mask, random or frequency.")]
-Top = Annotated[int, typer.Option("--top", min=1, help="How many of each query's documents to choose from.")]
+Depth = Annotated[int, typer.Option("--depth", min=1, help="How many of each query's candidates to take.")]
+Device = Annotated[str, typer.Option("--device", help="Where the model runs: cpu, cuda, cuda:1, mps.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of tables.")]
 Ranks = Annotated[str | None, typer.Option("--ranks", help="Bands of ranks instead: 1-10,91-100.")]
 Having = Annotated[str | None, typer.Option("--having", help="Only documents with 'term' or 'no-term'.")]
 Synonyms = Annotated[Path | None, typer.Option("--synonyms", help="Your synonyms: term, tab, words with commas.")]

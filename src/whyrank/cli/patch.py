@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from whyrank.cli import options
+from whyrank.cli.caller import asked
 from whyrank.cli.console import command, console, progress_bar, say, suggest
 
 if TYPE_CHECKING:
-    from whyrank.rankers.ranker import Progress
+    from whyrank.core.progress import Progress
 
 #: Sites shown on the screen.
 SHOWN = 12
@@ -68,15 +69,15 @@ def patch(
     """Exact activation and path patching, attribution, ablation: what each part of a ranker does to its score."""
     say(f"patching {ranker} on {pairs}: {method}, {sites}{f' by {by}' if by else ''}")
     from whyrank.axioms.same_score import no_gap
-    from whyrank.errors import UserError
+    from whyrank.core.errors import UserError
+    from whyrank.core.packages import sha256
+    from whyrank.core.runs import RunFolder
     from whyrank.interventions.aligned import aligned_pairs
     from whyrank.interventions.api import Request, neural
     from whyrank.interventions.api import patch as run
+    from whyrank.interventions.pair_texts import texts_json, turned_sentence, write_pair_table
+    from whyrank.interventions.report import write_patch
     from whyrank.interventions.summary import KEEPS
-    from whyrank.reports.pair_texts import texts_json, turned_sentence, write_pair_table
-    from whyrank.reports.patch import write_patch
-    from whyrank.store.packages import sha256
-    from whyrank.store.run_folder import RunFolder
 
     request = Request(
         method=method, sites=sites, by=by, to=to, direction=direction, freeze_mlp=freeze_mlp, ablate=ablate,
@@ -107,7 +108,7 @@ def patch(
         "compare": sha256(compare / "effects.parquet") if compare else None,
         "reference": sha256(reference) if reference else None,
     }
-    folder = RunFolder.claim(out, "patch", inputs)
+    folder = RunFolder.claim(out, "patch", inputs, asked=asked())
     shards = folder.work("shards")
 
     def step(name: str, count: int) -> AbstractContextManager[Progress]:
@@ -147,7 +148,7 @@ def show(summary: dict[str, Any]) -> None:
 
     from whyrank.evaluation.estimate import is_significant
     from whyrank.evaluation.interval import Interval
-    from whyrank.reports.patch_figures import interval_of, measure_of
+    from whyrank.interventions.figures import interval_of, measure_of
 
     value, told = measure_of(summary)
     interval = interval_of(value)
@@ -189,9 +190,9 @@ class Cut:
 
 def _other_run(folder: Path) -> Any:
     """The rows of another run of this command."""
-    from whyrank.errors import UserError
+    from whyrank.core.errors import UserError
+    from whyrank.core.json_file import read_json
     from whyrank.interventions.effects import Effects
-    from whyrank.store.json_file import read_json
 
     path = folder / "effects.parquet"
     if not (path.is_file() and (folder / "summary.json").is_file()):
@@ -204,7 +205,7 @@ def _other_run(folder: Path) -> Any:
 
 def _compared(effects: Any, other: Any, folder: Path, keep: str, seed: int) -> dict[str, Any]:
     """How this map and that of another run go together."""
-    from whyrank.errors import UserError
+    from whyrank.core.errors import UserError
     from whyrank.interventions.statistics import finite
 
     correlation, points = effects.compared(other, keep=keep, seed=seed)

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from whyrank.cli import options
+from whyrank.cli.caller import asked
 from whyrank.cli.console import command, progress_bar, say, suggest
 from whyrank.cli.opened import open_for_queries
-from whyrank.errors import UserError
+from whyrank.collections.given import RUN_FILE, first_stage_of
+from whyrank.core.errors import UserError
 
 if TYPE_CHECKING:
-    from whyrank.collections.collection import Collection
-    from whyrank.collections.records import Run
     from whyrank.rankers.ranker import Ranker
-
-RUN_FILE = "run.trec"
 
 
 def rank(
@@ -38,9 +36,9 @@ def rank(
         raise UserError(f"--passages {passages} is not known", todo="give --passages max, or leave it out")
     from whyrank.collections.records import fingerprint_of
     from whyrank.collections.trec import write_run
+    from whyrank.core.runs import RunFolder
     from whyrank.rankers.load import load
     from whyrank.rankers.rerank import rerank
-    from whyrank.store.run_folder import RunFolder
 
     opened = open_for_queries(collection)
     stage, origin = first_stage_of(opened, run, k)
@@ -54,7 +52,7 @@ def rank(
         "k": k,
         "passages": passages,
     }
-    folder = RunFolder.claim(out, "rank", inputs)
+    folder = RunFolder.claim(out, "rank", inputs, asked=asked())
     started = time.monotonic()
     shards = folder.work("shards")
     total = sum(len(rows[:k]) for rows in stage.values())
@@ -82,24 +80,6 @@ def rank(
         say(f"{missing} of the collection's {len(opened.queries)} queries have no document in the first stage")
     if opened.qrels:
         suggest(command("eval", out, "--qrels", collection))
-
-
-def first_stage_of(collection: Collection, run: Path | None, k: int) -> tuple[Run, str]:
-    """The user's run, or else BM25's best k; with what to call it."""
-    from whyrank.collections.bm25 import first_stage
-
-    if run is not None:
-        return run_of(run), str(run)
-    if not collection.queries:
-        raise UserError("there are no queries", where=collection.name, todo="a collection to rank has queries")
-    return first_stage(collection, k), f"BM25's top {k}"
-
-
-def run_of(path: Path) -> Run:
-    """The run in a TREC file or a run folder."""
-    from whyrank.collections.formats import read_run
-
-    return read_run(path / RUN_FILE if path.is_dir() else path)
 
 
 def _by_passages(ranker: Ranker, passages: str | None) -> Ranker:

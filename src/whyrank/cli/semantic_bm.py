@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from whyrank.cli import options
+from whyrank.cli.caller import asked
 from whyrank.cli.console import command, console, progress_bar, say, suggest
 from whyrank.cli.opened import open_for_queries
-from whyrank.cli.rank import first_stage_of
+from whyrank.collections.given import first_stage_of
 from whyrank.collections.records import fingerprint_of
-from whyrank.errors import UserError, located
+from whyrank.core.errors import UserError, located
 
 if TYPE_CHECKING:
     from whyrank.circuits.head import Head
@@ -56,12 +57,12 @@ def semantic_bm(
     from whyrank.circuits.semantic_bm.fit import Choices, fit
     from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
     from whyrank.circuits.semantic_bm.protocol import require_queries
+    from whyrank.circuits.semantic_bm.report import write_semantic_bm
     from whyrank.circuits.semantic_bm.samples import candidates, check_queries, read_samples
     from whyrank.collections.idf import token_idf
+    from whyrank.core.atomic import whole_file
+    from whyrank.core.runs import RunFolder
     from whyrank.rankers.load import load
-    from whyrank.reports.semantic_bm import write_semantic_bm
-    from whyrank.store.atomic import whole_file
-    from whyrank.store.run_folder import RunFolder
 
     settings: dict[str, Any] = {"max_length": max_length} if max_length else {}
     opened = cross_encoder(load(ranker, **settings))
@@ -82,7 +83,7 @@ def semantic_bm(
         "taken": list(map(str, taken)), "sep": sep, "least": least, "seed": seed,
         "idf": hashlib.sha256(rarity.of("bm25").tobytes()).hexdigest(),
     }  # fmt: skip
-    folder = RunFolder.claim(out, "semantic-bm", inputs)
+    folder = RunFolder.claim(out, "semantic-bm", inputs, asked=asked())
     folder.begin()
     shards = folder.work("shards")
     with progress_bar(f"reading {origin}", len(pairs)) as advance:
@@ -134,7 +135,7 @@ def show(summary: dict[str, Any]) -> None:
     """Every model under both protocols, and one score term by term, on stdout."""
     from rich.table import Table
 
-    from whyrank.reports.semantic_bm_tables import NAMES, spread, with_interval
+    from whyrank.circuits.semantic_bm.tables import NAMES, spread, with_interval
 
     default, paper = summary["protocols"]
     title = f"agreement with {summary['ranker']['name']} on the test part [95% interval over queries]"

@@ -15,7 +15,7 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.training.world import MEETING_POINT
 
 #: Seconds that the first process, which speaks for all, has to end by itself when another has failed.

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from whyrank.cli import options
+from whyrank.cli.caller import asked
 from whyrank.cli.console import command, progress_bar, say, suggest
 from whyrank.cli.opened import open_for_queries
 from whyrank.cli.study_disentangled import disentangled
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 if TYPE_CHECKING:
     from whyrank.collections.collection import Collection
+    from whyrank.core.progress import Progress
+    from whyrank.papers.semantic_circuit.study import StudySizes
+    from whyrank.papers.stage import Stage
+    from whyrank.papers.term_frequency.sizes import Sizes
     from whyrank.rankers.neural import NeuralRanker
-    from whyrank.rankers.ranker import Progress
-    from whyrank.studies.semantic_circuit import StudySizes
-    from whyrank.studies.stage import Stage
-    from whyrank.studies.term_frequency.sizes import Sizes
 
 app = typer.Typer(help="The papers end to end, their tables beside ours.", no_args_is_help=True)
 app.command("disentangled")(disentangled)
@@ -45,7 +46,7 @@ def semantic_circuit(
 ) -> None:
     """'Pathway to Relevance': the circuit, its roles, IDF edits, suppression, SemanticBM; about an hour."""
     say(f"study semantic-circuit: {ranker} on {collection}{', quick' if quick else ''}")
-    from whyrank.studies.semantic_circuit import StudySizes
+    from whyrank.papers.semantic_circuit.study import StudySizes
 
     sizes = StudySizes.quick() if quick else StudySizes()
     run_semantic_circuit(ranker, collection, out, sizes, terms, tuple(extras or ()), quick=quick, seed=seed)
@@ -68,12 +69,12 @@ def run_semantic_circuit(
 ) -> None:
     """All stages in order, then the report; stages that were done before are not done again."""
     from whyrank.circuits.reading import cross_encoder
+    from whyrank.core.packages import sha256
+    from whyrank.core.runs import RunFolder
+    from whyrank.papers.semantic_circuit.report import write_study
+    from whyrank.papers.semantic_circuit.study import stages
+    from whyrank.papers.stand_ins import stand_in_words
     from whyrank.rankers.load import load
-    from whyrank.reports.semantic_circuit_study import write_study
-    from whyrank.store.packages import sha256
-    from whyrank.store.run_folder import RunFolder
-    from whyrank.studies.semantic_circuit import stages
-    from whyrank.studies.stand_ins import stand_in_words
 
     words = terms or out / "stand-ins.txt"
     plan = stages(ranker, collection, out, sizes, terms=words, extras=extras, seed=seed)
@@ -85,7 +86,7 @@ def run_semantic_circuit(
         "ranker": [opened.name, opened.fingerprint()], "collection": documents.fingerprint(), "sizes": vars(sizes),
         "split": documents.split, "terms": sha256(terms) if terms else None, "seed": seed,
     }  # fmt: skip
-    folder = RunFolder.claim(out, "study semantic-circuit", inputs)
+    folder = RunFolder.claim(out, "study semantic-circuit", inputs, asked=asked())
     folder.begin()
     if terms is None:
         stand_in_words(words, documents, opened.pieces.tokenizer, seed)
@@ -112,7 +113,7 @@ def term_frequency(
 ) -> None:
     """How rankers count a term: heads, positions, saturation, flow, estimators, open questions, an atlas."""
     say(f"study term-frequency: {', '.join(ranker)} on {collection}{', quick' if quick else ''}")
-    from whyrank.studies.term_frequency.sizes import Sizes
+    from whyrank.papers.term_frequency.sizes import Sizes
 
     run_term_frequency(ranker, collection, out, Sizes.quick() if quick else Sizes(), term, hide=hide, seed=seed)
     suggest(f"open {out / 'report.html'} in a browser")
@@ -130,13 +131,13 @@ def run_term_frequency(
 ) -> None:
     """A page a ranker, each in its own run folder, and the atlas; rankers that are done are not studied again."""
     from whyrank.axioms.make import Choices
+    from whyrank.core.json_file import read_json
+    from whyrank.core.runs import RunFolder
     from whyrank.interventions.api import neural
+    from whyrank.papers.term_frequency.atlas import atlas
+    from whyrank.papers.term_frequency.atlas_report import write_atlas
+    from whyrank.papers.term_frequency.report import RESULT
     from whyrank.rankers.rerank import safe_name
-    from whyrank.reports.atlas import write_atlas
-    from whyrank.reports.term_frequency import RESULT
-    from whyrank.store.json_file import read_json
-    from whyrank.store.run_folder import RunFolder
-    from whyrank.studies.term_frequency.atlas import atlas
 
     Choices(term=term)  # refuses an unknown one before anything is read
     documents = open_for_queries(collection)
@@ -148,7 +149,7 @@ def run_term_frequency(
         "collection": documents.fingerprint(), "split": documents.split, "sizes": vars(sizes), "term": term,
         "seed": seed,
     }  # fmt: skip
-    folder = RunFolder.claim(out, "study term-frequency", inputs)
+    folder = RunFolder.claim(out, "study term-frequency", inputs, asked=asked())
     folder.begin()
     for i, (name, model) in enumerate(opened.items(), start=1):
         say(f"\n[{i}/{len(opened)}] {name}: {model.source}; {model.encoder}")
@@ -172,20 +173,20 @@ def _study_one(
     seed: int,
 ) -> None:
     """One ranker's page; drawn again, if it is done, as it is asked for now."""
+    from whyrank.core.runs import RunFolder
+    from whyrank.core.stages import Stages
     from whyrank.interventions.api import neural
-    from whyrank.reports.term_frequency import RESULT, write_ranker
-    from whyrank.store.run_folder import RunFolder
-    from whyrank.store.stages import Stages
-    from whyrank.studies.term_frequency.analysis import RankerStudy
-    from whyrank.studies.term_frequency.counting import PAPERS_SLOTS
-    from whyrank.studies.term_frequency.pages import label
+    from whyrank.papers.term_frequency.analysis import RankerStudy
+    from whyrank.papers.term_frequency.counting import PAPERS_SLOTS
+    from whyrank.papers.term_frequency.pages import label
+    from whyrank.papers.term_frequency.report import RESULT, write_ranker
 
     mine = sizes.affordable(model.encoder)
     inputs: dict[str, Any] = {
         "ranker": model.fingerprint(), "collection": documents.fingerprint(), "sizes": vars(mine), "term": term,
         "seed": seed,
     }  # fmt: skip
-    folder = RunFolder.claim(out, "study term-frequency, one ranker", inputs)
+    folder = RunFolder.claim(out, "study term-frequency, one ranker", inputs, asked=asked())
     known = folder.result(RESULT)
     if known is not None:
         say("done before")
@@ -207,7 +208,7 @@ def _study_one(
 def run_stage(stage: Stage, number: int, of: int) -> Stage:
     """Does a stage that is not done yet; what it had done of it before a kill is taken up by the command
     itself."""
-    from whyrank.store.run_folder import MANIFEST, is_finished
+    from whyrank.core.runs import MANIFEST, is_finished
 
     known = stage.resolved()
     if is_finished(known.result.parent) if known.result.name == MANIFEST else known.result.exists():

@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from whyrank.cli import options
+from whyrank.cli.caller import asked
 from whyrank.cli.console import command, progress_bar, say, suggest
 from whyrank.cli.train_console import tell_plan, train_beside, watching
+from whyrank.core.errors import UserError
 from whyrank.engines.engine import open_workers
-from whyrank.errors import UserError
 
 if TYPE_CHECKING:
+    from whyrank.core.progress import Progress
     from whyrank.learning.training.side_by_side import Task
     from whyrank.learning.training.training import Training, Watch
-    from whyrank.rankers.ranker import Progress
-    from whyrank.studies.disentangled.sizes import Sizes
-    from whyrank.studies.disentangled.study import DisentangledStudy
-    from whyrank.studies.disentangled.trainings import Ground, Trainings
-    from whyrank.studies.disentangled.variants import Variant
+    from whyrank.papers.disentangled.sizes import Sizes
+    from whyrank.papers.disentangled.study import DisentangledStudy
+    from whyrank.papers.disentangled.trainings import Ground, Trainings
+    from whyrank.papers.disentangled.variants import Variant
 
 #: Collections whose own judgements are a test, and what to learn from.
 TRAIN_QRELS = {"trec-rag-2024": "trec-rag-2024/umbrela"}
@@ -100,8 +101,8 @@ def disentangled(
     start = backbone or (QUICK_BACKBONE if quick else BACKBONE)
     say(f"study disentangled: {start} on {collection}{', quick' if quick else ''}")
     from whyrank.learning.training.options import read_assignments
-    from whyrank.studies.disentangled.sizes import Sizes
-    from whyrank.studies.disentangled.variants import parse_models, parse_parts
+    from whyrank.papers.disentangled.sizes import Sizes
+    from whyrank.papers.disentangled.variants import parse_models, parse_parts
 
     given = {
         "folds": folds, "seeds": seeds, "other_seeds": other_seeds, "queries": queries, "tests": tests,
@@ -128,11 +129,11 @@ def _ground(
     seed: int,
 ) -> Ground:
     """What all trainings share, opened; what is told wrong is refused before that."""
-    from whyrank.cli.rank import first_stage_of
     from whyrank.collections.catalogue import open_collection
+    from whyrank.collections.given import first_stage_of
     from whyrank.learning.training.judgements import judged
     from whyrank.learning.training.plan import backbone_checkpoint
-    from whyrank.studies.disentangled.trainings import Ground, check_told, fewer_tests
+    from whyrank.papers.disentangled.trainings import Ground, check_told, fewer_tests
 
     check_told(told)
     backbone_checkpoint(backbone)
@@ -155,12 +156,12 @@ def run_disentangled(
     ours: bool = True,
 ) -> None:
     """All trainings that are not done yet, then the parts, then the report; the same folder takes other parts."""
-    from whyrank.reports.disentangled import write_study
-    from whyrank.store.atomic import remove_folder
-    from whyrank.store.run_folder import RunFolder
-    from whyrank.store.stages import Stages
-    from whyrank.studies.disentangled.study import DisentangledStudy
-    from whyrank.studies.disentangled.trainings import Trainings
+    from whyrank.core.atomic import remove_folder
+    from whyrank.core.runs import RunFolder
+    from whyrank.core.stages import Stages
+    from whyrank.papers.disentangled.report import write_study
+    from whyrank.papers.disentangled.study import DisentangledStudy
+    from whyrank.papers.disentangled.trainings import Trainings
 
     _check_tools(parts, workers)
     shared = ground.inputs()
@@ -168,7 +169,7 @@ def run_disentangled(
         **shared, "sizes": ground.sizes.shared(), "seed": ground.seed,
         "settings": dict(ground.told),
     }  # fmt: skip
-    folder = RunFolder.claim(out, "study disentangled", inputs)
+    folder = RunFolder.claim(out, "study disentangled", inputs, asked=asked())
     stages = Stages(out / "stages" / STAGES)
     trainings = Trainings(out / "trainings", ground, shared)
     beside = partial(_beside, trainings, workers) if workers else None
@@ -197,7 +198,7 @@ def run_disentangled(
 
 def _check_tools(parts: tuple[str, ...], workers: int | None) -> None:
     """What the last parts need is asked for before the first: a training may take hours."""
-    from whyrank.studies.disentangled.embeddings import check_scikit_learn
+    from whyrank.papers.disentangled.embeddings import check_scikit_learn
     from whyrank.text.wordnet import wordnet_synonyms
 
     if workers:
@@ -226,7 +227,7 @@ def _beside(
     trainings: Trainings, workers: int, tasks: Mapping[Task, int]
 ) -> Iterator[tuple[Task, UserError | None]]:
     """Trains side by side; says at once whose loss is no number."""
-    from whyrank.studies.disentangled.variants import VARIANTS
+    from whyrank.papers.disentangled.variants import VARIANTS
 
     if not tasks:
         return
@@ -246,9 +247,9 @@ def _announce(number: int, of: int, variant: Variant, done: bool) -> None:
 
 def _estimate(study: DisentangledStudy, workers: int | None) -> None:
     """How much there is to do, said before it begins."""
-    from whyrank.studies.disentangled.estimate import work_of
-    from whyrank.studies.disentangled.speed import speed_of
-    from whyrank.studies.disentangled.variants import VARIANTS
+    from whyrank.papers.disentangled.estimate import work_of
+    from whyrank.papers.disentangled.speed import speed_of
+    from whyrank.papers.disentangled.variants import VARIANTS
 
     ground = study.trainings.ground
     to_do = {one: len(seeds) for one in study.variants if (seeds := study.trainings.missing(one))}
@@ -263,7 +264,7 @@ def _regret(variant: Variant, why: str) -> None:
 
 def _show(told: dict[str, Any]) -> None:
     """What is significant and what is not, on stdout."""
-    from whyrank.reports.disentangled import statement
+    from whyrank.papers.disentangled.report import statement
 
     for sentence in statement(told):
         print(sentence)

@@ -27,9 +27,9 @@ from whyrank.cli.idf import IdfSource, fingerprint_of_idf
 if TYPE_CHECKING:
     from whyrank.collections.collection import Collection
     from whyrank.collections.records import Run
+    from whyrank.core.runs import RunFolder
     from whyrank.edits.block_list import BlockList
     from whyrank.edits.dial import Dial
-    from whyrank.store.run_folder import RunFolder
 
 
 def suppress(
@@ -49,12 +49,12 @@ def suppress(
 ) -> None:
     """Turn listed words down until a document does not gain by them; propose a scale, and save it if asked."""
     say(f"suppressing the words of {terms} in {ranker}, tried on {collection}")
+    from whyrank.core.errors import UserError
+    from whyrank.core.packages import sha256
     from whyrank.edits.block_list import BlockList
     from whyrank.edits.saving import check_target
+    from whyrank.edits.suppress_report import RESULT, knee_in_words
     from whyrank.edits.term_edit import check_rule
-    from whyrank.errors import UserError
-    from whyrank.reports.suppress import RESULT, knee_in_words
-    from whyrank.store.packages import sha256
 
     chosen = parse_scales(scales)
     check_rule(rule)
@@ -100,8 +100,8 @@ def _suppress(
     """Does the work, and writes the run folder."""
     from whyrank.edits.preview import describe_edits
     from whyrank.edits.suppress import suppress as measure
+    from whyrank.edits.suppress_report import write_suppress
     from whyrank.edits.unedited import Unedited
-    from whyrank.reports.suppress import write_suppress
 
     shards, step, model = folder.work("shards"), step_of(folder), dial.ranker
     with given_up_when_refused(folder):
@@ -121,9 +121,9 @@ def _suppress(
 
 def _save(dial: Dial, listed: BlockList, result: dict[str, Any], save: Path) -> None:
     """The ranker with all listed words turned down at the knee."""
+    from whyrank.core.errors import UserError
     from whyrank.edits.rows import applied
     from whyrank.edits.saving import save_checkpoint
-    from whyrank.errors import UserError
 
     if not result["knee"]:
         raise UserError(

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from whyrank.cli import options
+from whyrank.cli.caller import asked as command_line
 from whyrank.cli.console import command, say, suggest
-from whyrank.cli.rank import first_stage_of
 from whyrank.cli.several_processes import run_in_processes
 from whyrank.cli.train_console import only_the_first_speaks, show, tell_plan, train_beside, watching
+from whyrank.collections.given import first_stage_of
 from whyrank.collections.records import fingerprint_of
+from whyrank.core.errors import UserError, located
 from whyrank.engines.engine import open_workers
-from whyrank.errors import UserError, located
 from whyrank.learning.training.world import process_count, process_index
 
 if TYPE_CHECKING:
+    from whyrank.core.runs import RunFolder
     from whyrank.learning.training.processes import Processes
     from whyrank.learning.training.training import Training
-    from whyrank.store.run_folder import RunFolder
 
 RESULT = "train.json"
 #: What a flag is without a flag and without a file.
@@ -131,6 +132,7 @@ def _train(
     asked: dict[str, Any], told: dict[str, Any], by_file: dict[str, Path], out: Path, workers: int | None
 ) -> None:
     from whyrank.collections.catalogue import open_collection
+    from whyrank.core.runs import RunFolder
     from whyrank.learning.models.catalogue import model_class
     from whyrank.learning.training.contents import lines_hash, vectors_hash, weights_hash
     from whyrank.learning.training.judgements import judged
@@ -138,7 +140,6 @@ def _train(
     from whyrank.learning.training.plan import backbone_checkpoint, plan_training
     from whyrank.learning.training.processes import open_processes
     from whyrank.learning.training.training import Training
-    from whyrank.store.run_folder import RunFolder
 
     settled(model_class(asked["model"]), told, asked)  # what is told wrong is refused before anything is opened
     with located(by_file.get("backbone"), asked["backbone"]):
@@ -164,7 +165,7 @@ def _train(
         "queries": asked["queries"], "keep": asked["keep"],
         "vectors": vectors_hash(Path(vectors)) if vectors else None, "processes": process_count(),
     }  # fmt: skip
-    folder = RunFolder.claim(out, "train", inputs, hold=process_index() == 0)
+    folder = RunFolder.claim(out, "train", inputs, hold=process_index() == 0, asked=command_line())
     processes = open_processes()
     work, about = folder.work("training"), {"candidates": f"{origin}, {asked['k']} a query"}
     about["judgements"] = what.source("train")
@@ -203,8 +204,8 @@ def _write(
     training: Training, folder: RunFolder, result: dict[str, Any], fitted: Any, about: dict[str, Any]
 ) -> None:
     from whyrank.collections.trec import write_run
+    from whyrank.learning.training.report import write_train
     from whyrank.learning.training.summary import run_of
-    from whyrank.reports.train import write_train
 
     facts = {"jobs": len(result["runs"]), "pairs_an_epoch": result["pairs"], "judgements": result["judgements"]}
     manifest = folder.record(**facts, **about)

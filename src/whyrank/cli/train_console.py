@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyrank.cli.console import say
-from whyrank.reports.numbers import counted
+from whyrank.pages.numbers import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whyrank.errors import UserError
+    from whyrank.core.errors import UserError
     from whyrank.learning.splits import Split
     from whyrank.learning.training.judgements import Judged
     from whyrank.learning.training.settings import TrainSettings
@@ -118,7 +118,7 @@ def training_bar(steps: int, settings: TrainSettings) -> Iterator[Callable[..., 
 def show(result: dict[str, Any]) -> None:
     """The table, each fold and seed, and what the difference comes to, on stdout."""
     from whyrank.cli.means_table import print_means
-    from whyrank.reports.train import verdict
+    from whyrank.learning.training.report import verdict
 
     folds = [{**row, "name": f"  fold {row['fold']}, seed {row['seed']}"} for row in result["by_fold"]]
     print_means([*result["table"], *folds], result["table"][0]["queries"])

@@ -11,7 +11,7 @@ from whyrank.collections.formats import read_run
 from whyrank.collections.gather import qrels_table, queries_table
 from whyrank.collections.records import Document, Qrels, Queries
 from whyrank.collections.splits import MEASURED, JudgedSplit
-from whyrank.errors import UserError, nearest
+from whyrank.core.errors import UserError, nearest
 
 
 def is_beir(folder: Path) -> bool:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Document, Retrieved, Run
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.text import Analyzer
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from whyrank.collections import demo, folder, irds, tevatron, trec_rag
 from whyrank.collections.collection import Collection
 from whyrank.collections.gather import qrels_table, queries_table
-from whyrank.errors import UserError, nearest
-from whyrank.store.cached import CachedFolder
+from whyrank.core.cached import CachedFolder
+from whyrank.core.errors import UserError, nearest
 
 #: Before an ir_datasets id that a folder or file here is called by, too.
 IRDS = "irds:"

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from whyrank.collections import formats
 from whyrank.collections.records import Document, Qrels, Queries, Run
 from whyrank.collections.splits import JudgedSplit, counts
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 #: How many of many identifiers an error names.
 NAMED = 5

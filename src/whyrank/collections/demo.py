@@ -7,7 +7,7 @@ from pathlib import Path
 
 from whyrank.collections import beir
 from whyrank.collections.collection import Collection
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 
 def open_demo() -> Collection:

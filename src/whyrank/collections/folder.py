@@ -7,7 +7,7 @@ from pathlib import Path
 from whyrank.collections import beir, formats
 from whyrank.collections.collection import Collection
 from whyrank.collections.splits import MEASURED, JudgedSplit
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 #: What the file of each part may be called, before its first dot.
 DOCUMENTS = ("documents", "docs", "collection", "corpus")

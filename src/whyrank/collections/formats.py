@@ -8,8 +8,8 @@ from pathlib import Path
 from whyrank.collections import jsonl, trec, trec_markup, tsv
 from whyrank.collections.gather import qrels_table, queries_table, run_table
 from whyrank.collections.records import Document, Judgement, Qrels, Queries, Query, Run
-from whyrank.errors import UserError
-from whyrank.store.lines import Line, read_lines
+from whyrank.core.errors import UserError
+from whyrank.core.lines import Line, read_lines
 
 DocumentReader = Callable[[Path], Iterator[tuple[Line, Document]]]
 QueryReader = Callable[[Path], Iterator[tuple[Line, Query]]]

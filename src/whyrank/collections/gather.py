@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from whyrank.collections.records import Document, Judgement, Qrels, Queries, Query, Retrieved, Run
-from whyrank.errors import UserError
-from whyrank.store.lines import Line
+from whyrank.core.errors import UserError
+from whyrank.core.lines import Line
 
 T = TypeVar("T")
 

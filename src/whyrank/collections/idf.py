@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 from tokenizers import Encoding, Tokenizer
 
 from whyrank.collections.gather import finite_number
-from whyrank.errors import UserError
-from whyrank.store.lines import read_lines
+from whyrank.core.errors import UserError
+from whyrank.core.lines import read_lines
 from whyrank.text.vocabulary import whole_words
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Document, Qrels, Queries, Retrieved, Run
-from whyrank.errors import UserError, nearest
+from whyrank.core.errors import UserError, nearest
 
 #: What ir_datasets logs of each try of a download that fails; one line of ours says it once.
 TRIES = ("download error", "Download failed")

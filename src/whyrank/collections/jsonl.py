@@ -8,7 +8,7 @@ from typing import Any
 
 from whyrank.collections.gather import document, query, some
 from whyrank.collections.records import Document, Query
-from whyrank.store.lines import Line, read_json_lines
+from whyrank.core.lines import Line, read_json_lines
 
 #: Where an identifier may stand, BEIR's name first.
 DOCUMENT_IDS = ("_id", "id", "docno", "docid", "doc_id")

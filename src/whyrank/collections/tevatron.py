@@ -13,7 +13,7 @@ from typing import Any
 from whyrank.collections.gather import document, identifier, query, some
 from whyrank.collections.jsonl import one_of, text_of, titled
 from whyrank.collections.records import Document, Judgement, Query
-from whyrank.store.lines import Line, read_json_lines
+from whyrank.core.lines import Line, read_json_lines
 
 #: The key that tells a Tevatron file from any other JSON lines, and the grade of its passages.
 POSITIVE, NEGATIVE = "positive_passages", "negative_passages"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from whyrank.collections.gather import CONTROL, finite_number, named, some, whole_number
 from whyrank.collections.records import Judgement, Qrels, Retrieved, Run
-from whyrank.errors import UserError
-from whyrank.store.atomic import whole_file
-from whyrank.store.lines import Line, read_lines
+from whyrank.core.atomic import whole_file
+from whyrank.core.errors import UserError
+from whyrank.core.lines import Line, read_lines
 
 QRELS_COLUMNS = "qid 0 docno grade"
 RUN_COLUMNS = "qid Q0 docno rank score tag"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from whyrank.collections.gather import document, query, some
 from whyrank.collections.records import Document, Query
-from whyrank.store.lines import Line, max_line, read_lines, too_long
+from whyrank.core.lines import Line, max_line, read_lines, too_long
 
 #: Parts of a document that are about it, not in it.
 METADATA = re.compile(r"<(DOCNO|DOCID|DOCOLDNO|DOCHDR|PARENT)\b[^>]*>.*?</\1>", re.S | re.I)

@@ -22,11 +22,11 @@ from whyrank.collections import beir, trec
 from whyrank.collections.collection import Collection
 from whyrank.collections.formats import read_qrels
 from whyrank.collections.records import Qrels, Retrieved, Run
-from whyrank.store.archives import read_member
-from whyrank.store.cache import cache_folder
-from whyrank.store.cached import CachedFolder
-from whyrank.store.lines import read_json_lines
-from whyrank.store.packages import Package
+from whyrank.core.archives import read_member
+from whyrank.core.cache import cache_folder
+from whyrank.core.cached import CachedFolder
+from whyrank.core.lines import read_json_lines
+from whyrank.core.packages import Package
 
 PACKAGE = Package(
     "ir_axioms", "1.2.5", "cbb90f78a9de4260619ca6e67c0204e56e0a0155e0d77e80856a2fe4a1af15a5", sdist=True

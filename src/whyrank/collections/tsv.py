@@ -7,7 +7,7 @@ from pathlib import Path
 
 from whyrank.collections.gather import document, identifier, query, some, whole_number
 from whyrank.collections.records import Document, Judgement, Query
-from whyrank.store.lines import Line, read_lines
+from whyrank.core.lines import Line, read_lines
 
 #: The first line of BEIR's judgements.
 QRELS_HEADER = ("query-id", "corpus-id", "score")

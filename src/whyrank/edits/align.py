@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from whyrank.collections.idf import TokenIdf
+from whyrank.core.errors import UserError
 from whyrank.edits.dial import Dial, idf_correlation, oriented_spectrum
 from whyrank.edits.rows import RowChange, applied
 from whyrank.encoders.spectrum import Spectrum
-from whyrank.errors import UserError
 from whyrank.evaluation.correlation import is_constant
 from whyrank.interventions.statistics import finite
 

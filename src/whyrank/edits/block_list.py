@@ -8,10 +8,10 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
+from whyrank.core.errors import UserError
+from whyrank.core.lines import read_lines
 from whyrank.edits.term_edit import Edits, TermEdit
 from whyrank.edits.term_pieces import pieces_of
-from whyrank.errors import UserError
-from whyrank.store.lines import read_lines
 from whyrank.text.words import words
 
 

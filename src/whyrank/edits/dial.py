@@ -21,11 +21,11 @@ from torch import Tensor
 
 from whyrank.collections.demo import open_demo
 from whyrank.collections.idf import TokenIdf, token_idf
+from whyrank.core.errors import UserError
 from whyrank.edits.rows import RowChange
 from whyrank.edits.term_edit import Edits
 from whyrank.edits.term_pieces import pieces_of
 from whyrank.encoders.spectrum import Spectrum
-from whyrank.errors import UserError
 from whyrank.evaluation.correlation import Pearson, independent_pearson
 from whyrank.evaluation.estimate import estimate_text
 from whyrank.rankers.neural import NeuralRanker

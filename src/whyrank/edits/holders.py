@@ -71,10 +71,15 @@ class HolderMoves:
         sign, as_meant, against = (1, self.rose, self.was_passed - self.passed)
         if self.direction == "down":
             sign, as_meant, against = (-1, self.fell, self.passed - self.was_passed)
-        if not (sign * self.mean.value > ROUNDING and 2 * as_meant > self.mean.queries and against <= 0):
+        if not (
+            self.mean.value is not None
+            and sign * self.mean.value > ROUNDING
+            and 2 * as_meant > self.mean.queries
+            and against <= 0
+        ):
             return "no"
-        ends = (sign * self.mean.low, sign * self.mean.high)
-        return "yes" if self.mean.interval and min(ends) > 0 else "unclear"
+        interval = self.mean.interval
+        return "yes" if interval and interval.scaled(sign).low > 0 else "unclear"
 
     def __str__(self) -> str:
         """One line: did they, in how many queries, by how much."""
@@ -98,7 +103,7 @@ class HolderMoves:
         inside = f"mean change {self.mean.value:+.3g}"
         if n < FEWEST_QUERIES:
             inside += f"; {n} {'query is' if n == 1 else 'queries are'} too few for an interval"
-        elif math.isfinite(self.mean.low):
+        elif self.mean.interval:
             inside += f" [{self.mean.low:+.3g}, {self.mean.high:+.3g}]"
         return f"their scores {past} in {count} of {n} {'query' if n == 1 else 'queries'} ({inside})"
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whyrank.core.errors import UserError
 from whyrank.edits.block_list import BlockList
 from whyrank.edits.rows import sequences_read
 from whyrank.edits.unedited import Unedited
-from whyrank.errors import UserError
 from whyrank.rankers.ranker import Pair
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from whyrank.core.progress import OpenProgress
 from whyrank.edits.cost import Cost
 from whyrank.edits.dial import Dial
 from whyrank.edits.holders import moves_of_edits
@@ -13,7 +14,6 @@ from whyrank.edits.rows import RowChange
 from whyrank.edits.term_edit import Edits
 from whyrank.edits.term_pieces import other_spellings, shared_pieces
 from whyrank.edits.unedited import Unedited
-from whyrank.rankers.ranker import Watch
 
 
 def describe_edits(dial: Dial, edits: Edits, texts: Iterable[str]) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def preview(
     *,
     seed: int = 0,
     shards: Path | None = None,
-    step: Watch | None = None,
+    step: OpenProgress | None = None,
 ) -> tuple[dict[str, Any], Cost]:
     """Whether the documents that hold the edited words moved as the `edits` mean, what else moves in the ranking,
     and what that costs, ready for JSON; and the two rankings."""

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.rankers.cross_encoder import PAIRS_AT_A_TIME, CrossEncoder
 from whyrank.rankers.dual import SIDES, DualRanker
 from whyrank.rankers.neural import NeuralRanker

@@ -11,17 +11,17 @@ import re
 from pathlib import Path
 from typing import Any
 
+from whyrank.core.atomic import check_writable, make_new, write_json
+from whyrank.core.errors import UserError
+from whyrank.core.json_file import read_json
 from whyrank.edits.sentence_transformers_files import write_sentence_transformers_files
 from whyrank.encoders.anatomy import HuggingFaceModule
-from whyrank.errors import UserError
 from whyrank.rankers.bi_encoder import BiEncoder
 from whyrank.rankers.checkpoint_files import OWN_FILE
 from whyrank.rankers.copying import copy_files, copy_folder
 from whyrank.rankers.late_interaction import LateInteraction
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.weights import read_weights
-from whyrank.store.atomic import check_writable, make_new, write_json
-from whyrank.store.json_file import read_json
 
 EDITS_FILE = "edits.json"
 WEIGHTS = "model.safetensors"

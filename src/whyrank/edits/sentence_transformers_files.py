@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from whyrank.core.atomic import write_json
+from whyrank.core.json_file import read_json
 from whyrank.rankers.bi_encoder import BiEncoder
 from whyrank.rankers.checkpoint_files import LENGTH, MODULES, PROMPTS
 from whyrank.rankers.kinds import detect
-from whyrank.store.atomic import write_json
-from whyrank.store.json_file import read_json
 
 
 def write_sentence_transformers_files(ranker: BiEncoder, folder: Path) -> None:

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from whyrank.core.progress import OpenProgress, no_progress
+from whyrank.core.stages import Stages
 from whyrank.edits.block_list import BlockList
 from whyrank.edits.controls import controls
 from whyrank.edits.cost import Cost
@@ -28,9 +30,8 @@ from whyrank.edits.term_edit import Edits
 from whyrank.edits.unedited import Unedited
 from whyrank.evaluation.estimate import Estimate
 from whyrank.evaluation.interval import TOO_FEW
-from whyrank.rankers.ranker import Pair, Watch, quietly
+from whyrank.rankers.ranker import Pair
 from whyrank.rankers.shards import score_in_shards
-from whyrank.store.stages import Stages
 
 SCALES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1200.0)
 
@@ -46,10 +47,10 @@ def suppress(
     rule: str = "from-one",
     seed: int = 0,
     shards: Path | None = None,
-    step: Watch | None = None,
+    step: OpenProgress | None = None,
 ) -> dict[str, Any]:
     """Success and cost over the scales, ready for JSON. With `shards`, stopped work goes on."""
-    step = step or quietly
+    step = step or no_progress
     injected = inject(listed, unedited, n, seed)
     safe = unedited.scores[[one.place for one in injected]]
     with step("injecting", len(injected)) as advance:
@@ -109,7 +110,7 @@ class _Trial:
         safe: np.ndarray,
         unsafe: np.ndarray,
         shards: Path | None,
-        step: Watch,
+        step: OpenProgress,
     ) -> None:
         self.dial, self.kept, self.safe, self.shards, self.step = dial, kept, safe, shards, step
         self.rise = unsafe - safe
@@ -135,7 +136,7 @@ class _Trial:
             Estimate.mean(values, [getattr(one, key) for one in self.kept], seed, share=share)
             for key in ("qid", "word")
         )
-        if by_query.reason == TOO_FEW:
+        if by_query.no_interval == TOO_FEW:
             return by_query.to_json()
         wider = max((by_query, by_word), key=lambda one: one.interval.width if one.interval else -1.0)
         return replace(wider, queries=by_query.queries).to_json()

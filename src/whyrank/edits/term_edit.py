@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 DIRECTIONS = ("up", "down")
 #: `from-one`: a scale of 1 changes nothing; `authors`: U_0' = -s |U_0| or +s |U_0|.

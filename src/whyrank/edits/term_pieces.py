@@ -9,7 +9,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.text.vocabulary import whole_words
 from whyrank.text.words import words
 

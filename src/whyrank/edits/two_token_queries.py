@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from tokenizers import Tokenizer
 
 from whyrank.axioms.terms import QUESTION_WORDS
+from whyrank.core.errors import UserError
 from whyrank.edits.term_pieces import pieces_of
-from whyrank.errors import UserError
 from whyrank.rankers.ranker import Pair
 from whyrank.text.words import ENGLISH_STOPWORDS, words
 

@@ -17,6 +17,9 @@ import numpy as np
 
 from whyrank.circuits.counting import term_rows
 from whyrank.circuits.reading import Reading, cross_encoder
+from whyrank.core.errors import UserError
+from whyrank.core.progress import OpenProgress, no_progress
+from whyrank.core.stages import Stages
 from whyrank.edits.controls import Control, controls
 from whyrank.edits.dial import Dial
 from whyrank.edits.rows import RowChange, applied, rows_are_local, sequences_read
@@ -24,10 +27,7 @@ from whyrank.edits.term_edit import DIRECTIONS, Edits, TermEdit
 from whyrank.edits.term_pieces import pieces_of
 from whyrank.edits.two_token_queries import TIMES, TwoTokens, two_token_queries
 from whyrank.encoders.site import Site
-from whyrank.errors import UserError
 from whyrank.evaluation.estimate import Estimate
-from whyrank.rankers.ranker import Watch, quietly
-from whyrank.store.stages import Stages
 
 SCALES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)
 #: The edit itself among its controls.
@@ -43,7 +43,7 @@ def two_tokens(
     rule: str = "from-one",
     seed: int = 0,
     shards: Path | None = None,
-    step: Watch | None = None,
+    step: OpenProgress | None = None,
 ) -> dict[str, Any]:
     """The curves of the edit and of its controls, ready for JSON. With `shards`, stopped work goes on."""
     items = two_token_queries(dial.ranker.pieces.tokenizer, queries)
@@ -54,7 +54,7 @@ def two_tokens(
     named, stages = controls(dial, seed), Stages(shards)
     curves: list[dict[str, Any]] = []
     edited: dict[str, Any] = {}
-    with (step or quietly)("two-token documents", len(named) * len(DIRECTIONS) * len(scales)) as advance:
+    with (step or no_progress)("two-token documents", len(named) * len(DIRECTIONS) * len(scales)) as advance:
         for name, control in named.items():
             for direction in DIRECTIONS:
                 head_here = site if name == EDIT else None

@@ -13,12 +13,13 @@ import numpy as np
 
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Qrels, Retrieved, Run
+from whyrank.core.progress import OpenProgress, no_progress
+from whyrank.core.stages import Stages
 from whyrank.edits.rows import RowChange, applied, reads_any
 from whyrank.rankers.neural import NeuralRanker
-from whyrank.rankers.ranker import Pair, Watch, quietly
+from whyrank.rankers.ranker import Pair
 from whyrank.rankers.rerank import rerank
 from whyrank.rankers.shards import score_in_shards
-from whyrank.store.stages import Stages
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +41,10 @@ class Unedited:
         *,
         k: int = 20,
         shards: Path | None = None,
-        step: Watch | None = None,
+        step: OpenProgress | None = None,
     ) -> Unedited:
         """The first k documents of each query of a first stage, by the ranker as it is."""
-        with (step or quietly)("ranking unedited", sum(len(rows[:k]) for rows in first.values())) as advance:
+        with (step or no_progress)("ranking unedited", sum(len(rows[:k]) for rows in first.values())) as advance:
             run = rerank(
                 ranker, collection, first, k=k, shards=Stages(shards).shards("unedited"), progress=advance
             ).run
@@ -58,13 +59,18 @@ class Unedited:
         return np.array([row.score for row in self.rows])
 
     def rescored(
-        self, change: RowChange, *, name: str = "edited", shards: Path | None = None, step: Watch | None = None
+        self,
+        change: RowChange,
+        *,
+        name: str = "edited",
+        shards: Path | None = None,
+        step: OpenProgress | None = None,
     ) -> tuple[np.ndarray, int]:
         """The scores with the change, and how many pairs were scored for them."""
         touched = np.flatnonzero(reads_any(self.ranker, change.moved, self.pairs))
         scores = self.scores
         some = [self.pairs[i] for i in touched]
-        with applied(self.ranker, change), (step or quietly)(f"ranking {name}", len(some)) as advance:
+        with applied(self.ranker, change), (step or no_progress)(f"ranking {name}", len(some)) as advance:
             scores[touched] = score_in_shards(self.ranker, some, Stages(shards).shards(name), advance).values
         return scores, len(some)
 

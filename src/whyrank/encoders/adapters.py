@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from whyrank.core.errors import UserError
 from whyrank.encoders.anatomy import HuggingFaceModule
 from whyrank.encoders.encoder import Encoder
-from whyrank.errors import UserError
 
 #: `model_type` in a checkpoint's config -> the module of this package with its `anatomy(model)`.
 ADAPTERS = {

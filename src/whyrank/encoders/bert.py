@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from whyrank.core.errors import UserError
 from whyrank.encoders.anatomy import Anatomy, Block, Geometry, HuggingFaceModule, Projection
 from whyrank.encoders.attention import padding_bias
 from whyrank.encoders.inputs import Inputs
-from whyrank.errors import UserError
 
 
 def anatomy(model: HuggingFaceModule) -> Anatomy:

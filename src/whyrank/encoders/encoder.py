@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from whyrank.core.errors import UserError
 from whyrank.encoders.anatomy import Anatomy, Block, Geometry
 from whyrank.encoders.attention import (
     attention_pattern,
@@ -20,7 +21,6 @@ from whyrank.encoders.attention import (
 from whyrank.encoders.inputs import Inputs
 from whyrank.encoders.site import Site
 from whyrank.encoders.tap import Tap, Value
-from whyrank.errors import UserError
 
 #: A pass that nobody watches.
 NO_TAP = Tap()

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.text.categories import CATEGORIES
 
 #: Parts of a whole block; `attn` and `mlp` are what the sublayer adds, before the sum and any LayerNorm.

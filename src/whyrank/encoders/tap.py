@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 import torch
 from torch import Tensor
 
+from whyrank.core.errors import UserError
 from whyrank.encoders.site import Site
-from whyrank.errors import UserError
 
 #: What may stand in for a site's value: a tensor that broadcasts to the site's shape, or a number.
 Value = Tensor | float

@@ -15,8 +15,8 @@ from typing import Any, Self
 import dask
 from distributed import Client, KilledWorker, LocalCluster, as_completed, get_worker
 
+from whyrank.core.errors import UserError
 from whyrank.engines.engine import DASK, Item, Result, Shared
-from whyrank.errors import UserError
 
 #: Seconds to wait for a scheduler's answer, and for its first worker.
 PATIENCE = 20

@@ -8,7 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 if TYPE_CHECKING:
     from whyrank.engines.dask import LocalWorkers

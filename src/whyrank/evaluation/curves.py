@@ -10,20 +10,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 CURVES = ("log", "sqrt", "linear")
 PARAMETERS = 3
 
 
-class Fit(NamedTuple):
-    """One curve's parameters and how well it fits; NaN where not defined."""
+@dataclass(frozen=True)
+class Fit:
+    """One curve's parameters and how well it fits; None where not defined."""
 
     curve: str
     a: float
     b: float
-    r2: float
-    aicc: float
+    r2: float | None
+    aicc: float | None
 
     def at(self, k: float) -> float:
         """The curve's value."""
@@ -33,7 +34,10 @@ class Fit(NamedTuple):
 def fit_curves(ks: Sequence[float], values: Sequence[float]) -> list[Fit]:
     """All three fits, the best by AICc (by R2 where that is not defined) first."""
     fits = [_fit(curve, ks, values) for curve in CURVES]
-    return sorted(fits, key=lambda fit: (fit.aicc, -fit.r2) if not math.isnan(fit.aicc) else (math.inf, -fit.r2))
+    return sorted(
+        fits,
+        key=lambda fit: (math.inf if fit.aicc is None else fit.aicc, -(fit.r2 if fit.r2 is not None else 0.0)),
+    )
 
 
 def _fit(curve: str, ks: Sequence[float], values: Sequence[float]) -> Fit:
@@ -49,12 +53,12 @@ def _fit(curve: str, ks: Sequence[float], values: Sequence[float]) -> Fit:
     b = mean_y - a * mean_x
     rest = math.fsum((y - a * one - b) ** 2 for one, y in zip(x, values, strict=True))
     total = math.fsum((y - mean_y) ** 2 for y in values)
-    return Fit(curve, a, b, 1 - rest / total if total else math.nan, _aicc(rest, n))
+    return Fit(curve, a, b, 1 - rest / total if total and not math.isnan(total) else None, _aicc(rest, n))
 
 
-def _aicc(rest: float, n: int) -> float:
+def _aicc(rest: float, n: int) -> float | None:
     if n - PARAMETERS - 1 <= 0 or math.isnan(rest):
-        return math.nan
+        return None
     penalty = 2 * PARAMETERS + 2 * PARAMETERS * (PARAMETERS + 1) / (n - PARAMETERS - 1)
     return (n * math.log(rest / n) if rest > 0 else -math.inf) + penalty
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from whyrank.evaluation.bootstrap import clustered_intervals
 from whyrank.evaluation.interval import FEWEST_QUERIES, NOT_DEFINED, TOO_FEW, Interval
-from whyrank.evaluation.significance import Significance, paired_t_test
+from whyrank.evaluation.significance import Significance, holm, paired_t_test
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,19 +22,32 @@ NOTHING = "–"
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value from so many `pairs` (rows) of so many `queries`. Without an interval its ends are NaN, and
-    `reason` says why."""
+    """A value with its 95% interval over queries: what every number that is shown as a finding is carried by.
 
-    value: float
-    low: float
-    high: float
+    `pairs` counts the rows it was computed from, `queries` the queries they belong to (0 where there are none: a
+    correlation over words has pairs only). `value` is None where it is not defined. Without an interval `low` and
+    `high` are None, and `no_interval` says why.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
     pairs: int
     queries: int
-    reason: str | None = None
+    no_interval: str | None = None
 
     @classmethod
-    def of(cls, value: float, interval: Interval, pairs: int, queries: int) -> Estimate:
-        return cls(value, interval.low, interval.high, pairs, queries, interval.reason)
+    def of(cls, value: float | None, interval: Interval, pairs: int, queries: int) -> Estimate:
+        """From a value and its interval; a value that is not finite is not defined."""
+        if value is None or not math.isfinite(value):
+            return cls(None, None, None, pairs, queries, NOT_DEFINED)
+        low, high = interval.ends
+        return cls(float(value), low, high, pairs, queries, interval.reason)
+
+    @classmethod
+    def undefined(cls, pairs: int = 0, queries: int = 0, why: str = NOT_DEFINED) -> Estimate:
+        """No value."""
+        return cls(None, None, None, pairs, queries, why)
 
     @classmethod
     def mean(
@@ -51,7 +64,7 @@ class Estimate:
 
         column = np.asarray(values, dtype=float)
         if not len(column):
-            return cls.of(math.nan, Interval.none(NOT_DEFINED), 0, 0)
+            return cls.undefined()
         shares = (0,) if share else ()
         (interval,) = clustered_intervals(column[:, None], queries, shares=shares, seed=seed)
         interval = interval.within(*within) if within else interval
@@ -59,15 +72,65 @@ class Estimate:
 
     @property
     def interval(self) -> Interval:
-        return Interval(self.low, self.high, self.reason)
+        if self.low is None or self.high is None:
+            return Interval.none(self.no_interval or NOT_DEFINED)
+        return Interval(self.low, self.high)
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the interval excludes 0: the value is surely positive or surely negative."""
+        return self.interval.leaves_out_zero
 
     def text(self, form: str = ".3f") -> str:
-        """`0.777 [0.711, 0.844]`, `0.777 (too few queries)`"""
+        """`0.777 [0.711, 0.844]`, `0.777 (too few queries)`, `–`."""
         return estimate_text(self.value, self.interval, form)
 
     def to_json(self) -> dict[str, Any]:
-        value = self.value if math.isfinite(self.value) else None
-        return {"value": value, **self.interval.to_json(), "n": self.pairs, "queries": self.queries}
+        """The shape of files that are not typed yet."""
+        return {"value": self.value, **self.interval.to_json(), "n": self.pairs, "queries": self.queries}
+
+    def __format__(self, form: str) -> str:
+        """`f"{estimate:.1%}"` is its text."""
+        return self.text(form) if form else self.text()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A paired comparison over queries: the mean difference, and its p-value, raw and Holm-corrected over the
+    family of comparisons it was made in; None where it could not be tested."""
+
+    difference: Estimate
+    p: float | None
+    p_holm: float | None
+
+    @classmethod
+    def family(
+        cls,
+        differences: Sequence[Sequence[float]],
+        test: Callable[..., Significance] = paired_t_test,
+        seed: int = 0,
+        **settings: Any,
+    ) -> list[Comparison]:
+        """One comparison for each row of differences, one difference per query; Holm's correction over all."""
+        p_values = [p_over_queries(one, test, **settings) for one in differences]
+        estimates = [Estimate.mean(one, [str(i) for i in range(len(one))], seed) for one in differences]
+        return [
+            cls(estimate, finite(p), finite(corrected))
+            for estimate, p, corrected in zip(estimates, p_values, holm(p_values), strict=True)
+        ]
+
+    @property
+    def is_significant(self) -> bool:
+        return is_significant(self.p_holm)
+
+    def text(self, form: str = "+.3f") -> str:
+        """`+0.021 [0.004, 0.039], significant`."""
+        return f"{self.difference.text(form)}, {significance_text(self.p_holm)}"
+
+
+def finite(value: float | None) -> float | None:
+    """The value, or None where it is not a finite number."""
+    return None if value is None or not math.isfinite(value) else float(value)
 
 
 def estimate_text(value: float | None, interval: Interval, form: str = ".3f") -> str:

@@ -10,11 +10,11 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whyrank.collections import Qrels
-from whyrank.errors import UserError
+from whyrank.core.atomic import whole_file, write_json
+from whyrank.core.errors import UserError
 from whyrank.evaluation.estimate import p_over_queries
 from whyrank.evaluation.measures import AnyRun, mean, per_query, unjudged
 from whyrank.evaluation.significance import holm, randomisation_test
-from whyrank.store.atomic import whole_file, write_json
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from whyrank.collections import Qrels, Retrieved
-from whyrank.errors import UserError, nearest
+from whyrank.core.errors import UserError, nearest
 
 #: Scores by query, then by document; or retrieved documents by query, as a collection's first stage has them.
 AnyRun = Mapping[str, Sequence[Retrieved]] | Mapping[str, Mapping[str, float]]

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np

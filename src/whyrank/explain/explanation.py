@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from whyrank.reports.highlighted_text import draw_highlighted_text
+from whyrank.plots.marked_text import draw_highlighted_text
 
 #: Pieces of text in a figure, at most; of a longer text, those around its strongest words.
 MOST_DRAWN = 400

@@ -18,10 +18,11 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import islice
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
+from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.explain.explanation import Coverage, SentenceEffect, TermEffect, WordEffect, WordExplanation
 from whyrank.explain.parts import places_of, sentences_of, without
-from whyrank.rankers.ranker import Pair, Ranker, Watch, quietly
+from whyrank.rankers.ranker import Pair, Ranker
 from whyrank.text.tokens import Span
 from whyrank.text.words import WordSpan, word_spans
 
@@ -32,7 +33,7 @@ LEAST_CALLS = 20
 
 
 def explain_words(
-    ranker: Ranker, query: str, document: str, *, most: int = MOST_CALLS, watch: Watch | None = None
+    ranker: Ranker, query: str, document: str, *, most: int = MOST_CALLS, watch: OpenProgress | None = None
 ) -> WordExplanation:
     """The effect of each word of the document, of each of its distinct words, and of each query word.
 
@@ -43,14 +44,14 @@ def explain_words(
         raise UserError("there is no word to explain", todo="give a query and a document with words")
     if most < LEAST_CALLS:
         raise UserError(f"{most} scored texts cannot explain a score", todo=f"give {LEAST_CALLS} or more")
-    return _Work(ranker, query, document, spans, most, watch or quietly).explanation()
+    return _Work(ranker, query, document, spans, most, watch or no_progress).explanation()
 
 
 class _Work:
     """One explanation: the texts that are scored, each once, and their scores."""
 
     def __init__(
-        self, ranker: Ranker, query: str, document: str, spans: Sequence[WordSpan], most: int, watch: Watch
+        self, ranker: Ranker, query: str, document: str, spans: Sequence[WordSpan], most: int, watch: OpenProgress
     ) -> None:
         self.ranker, self.query, self.document, self.most, self.watch = ranker, query, document, most, watch
         self.words = len(spans)

@@ -20,9 +20,9 @@ import torch
 from torch import Tensor
 
 from whyrank.axioms.pair import MinimalPair
+from whyrank.core.errors import UserError
 from whyrank.encoders.encoder import Encoder
 from whyrank.encoders.site import Site, SiteSet
-from whyrank.errors import UserError
 from whyrank.interventions.intervention import Intervention
 from whyrank.interventions.opened import OpenedPair
 from whyrank.interventions.recording import Recording

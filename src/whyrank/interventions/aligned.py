@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from whyrank.axioms.pair import MinimalPair, line_of, read_pairs
 from whyrank.axioms.scored_pair import ScoredPair, TextCounts, for_patching, for_scoring, inputs_of
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.text.alignment import CannotAlign, Misaligned, SidesDiffer
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.axioms.pair import MinimalPair
+from whyrank.core.errors import UserError
+from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.encoders.encoder import Encoder
 from whyrank.encoders.site import SiteSet
 from whyrank.engines.engine import open_engine
-from whyrank.errors import UserError
 from whyrank.interventions.ablation import Ablation
 from whyrank.interventions.activation import Activation
 from whyrank.interventions.aligned import AlignedPairs, aligned_pairs, pair_table
@@ -26,7 +27,7 @@ from whyrank.interventions.summary import by_category
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.load import load
 from whyrank.rankers.neural import NeuralRanker
-from whyrank.rankers.ranker import Ranker, Watch, quietly
+from whyrank.rankers.ranker import Ranker
 
 METHODS = ("activation", "path", "attribution", "ablation")
 
@@ -103,7 +104,7 @@ def patch(
     engine: str = "local",
     workers: int | None = None,
     shards: Path | None = None,
-    step: Watch | None = None,
+    step: OpenProgress | None = None,
     **options: Any,
 ) -> Effects:
     """What sites of a ranker do to its score on minimal pairs: one row a pair and site.
@@ -131,7 +132,7 @@ def patch(
         reference = aligned_pairs(opened, request.reference, request.side, skip=skip, pad=pad).scored
     intervention = request.intervention(reference)
     plan = request.plan(opened.encoder, intervention)
-    step = step or quietly
+    step = step or no_progress
     with open_engine(engine, workers) as where:
 
         def swept(name: str, pairs: Sequence[MinimalPair], plan: SitePlan, how: Intervention) -> Effects:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyrank.axioms.pair import MinimalPair
+from whyrank.core.atomic import whole_file
+from whyrank.core.errors import UserError
 from whyrank.encoders.site import SiteSet
-from whyrank.errors import UserError
-from whyrank.store.atomic import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 from torch import Tensor
 
+from whyrank.core.errors import UserError
 from whyrank.encoders.encoder import Encoder
 from whyrank.encoders.site import SiteSet
-from whyrank.errors import UserError
 
 if TYPE_CHECKING:
     from whyrank.interventions.opened import OpenedPair

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from torch import Tensor
 from torch.nn import functional
 
+from whyrank.core.errors import UserError
 from whyrank.encoders.encoder import Encoder
 from whyrank.encoders.site import Site, SiteSet
-from whyrank.errors import UserError
 from whyrank.interventions.intervention import Intervention, Measured
 from whyrank.interventions.opened import OpenedPair
 from whyrank.interventions.prepared import PreparedPair

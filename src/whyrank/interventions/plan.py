@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from whyrank.core.errors import UserError
 from whyrank.encoders.encoder import Encoder
 from whyrank.encoders.site import BLOCK_PARTS, Site, SiteSet
-from whyrank.errors import UserError
 from whyrank.text.categories import CATEGORIES
 
 CUTS = ("position", "category")

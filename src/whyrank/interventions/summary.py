@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from whyrank.axioms.same_score import noise, same_scores
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.evaluation.map_correlation import map_correlation
 from whyrank.interventions.statistics import (
     change_of,

@@ -12,8 +12,10 @@ from typing import Any
 import torch
 
 from whyrank.axioms.pair import MinimalPair
+from whyrank.core.errors import UserError
+from whyrank.core.kept import content_key, keep, kept
+from whyrank.core.progress import Progress
 from whyrank.engines.engine import Engine, Local
-from whyrank.errors import UserError
 from whyrank.interventions.activation import Activation
 from whyrank.interventions.effects import Effects, effect_rows
 from whyrank.interventions.intervention import Intervention
@@ -21,8 +23,6 @@ from whyrank.interventions.plan import SitePlan
 from whyrank.interventions.prepared import PreparedPair
 from whyrank.rankers.load import load
 from whyrank.rankers.neural import NeuralRanker
-from whyrank.rankers.ranker import Progress
-from whyrank.store.kept import content_key, keep, kept
 
 #: Pairs a shard: what a kill can cost.
 PAIRS_A_SHARD = 8

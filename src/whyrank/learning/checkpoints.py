@@ -9,11 +9,11 @@ from pathlib import Path
 import safetensors.torch
 import torch
 
-from whyrank.errors import UserError
+from whyrank.core.atomic import make_once, remove_folder
+from whyrank.core.errors import UserError
+from whyrank.core.kept import content_key, keep, keep_json, kept, kept_json
 from whyrank.learning.history import History
 from whyrank.learning.optimisation import Resumable
-from whyrank.store.atomic import make_once, remove_folder
-from whyrank.store.kept import content_key, keep, keep_json, kept, kept_json
 
 _log = logging.getLogger(__name__)
 WEIGHTS, OPTIMISER, HISTORY = "model.safetensors", "optimiser.pt", "history.json"

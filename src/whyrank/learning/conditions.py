@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from whyrank.errors import UserError, nearest
+from whyrank.core.errors import UserError, nearest
 from whyrank.rankers.cross_encoder import CrossEncoder
 
 

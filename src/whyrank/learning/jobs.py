@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.conditions import CONDITIONS, Condition
 from whyrank.learning.history import History
 from whyrank.learning.measured import Values

@@ -8,7 +8,7 @@ from itertools import islice
 
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Qrels, Queries, Retrieved, Run
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 
 @dataclass(frozen=True, eq=False)

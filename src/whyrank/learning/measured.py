@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from whyrank.collections.records import Qrels, Retrieved
+from whyrank.core.progress import Progress
 from whyrank.evaluation.measures import AnyRun, per_query
 from whyrank.learning.material import Material
-from whyrank.rankers.ranker import Pair, Progress, Ranker
+from whyrank.rankers.ranker import Pair, Ranker
 
 #: Measure -> query -> value.
 Values = dict[str, dict[str, float]]

@@ -11,7 +11,8 @@ import safetensors.torch
 import torch
 from safetensors import SafetensorError
 
-from whyrank.errors import UserError, located
+from whyrank.core.errors import UserError, located
+from whyrank.core.json_file import NotJson, typed
 from whyrank.learning.checkpoints import WEIGHTS
 from whyrank.learning.models.catalogue import model_class
 from whyrank.learning.models.chunker import Chunker
@@ -23,7 +24,6 @@ from whyrank.learning.trained import Trained, TrainedOnWords, as_ranker
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.checkpoint_files import CONFIG
 from whyrank.rankers.kinds import OWN_ENTRY
-from whyrank.store.json_file import NotJson, typed
 
 #: How the names of the backbone's pooler begin, which no model reads.
 POOLER = f"{BACKBONE}pooler."

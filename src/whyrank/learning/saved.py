@@ -15,6 +15,8 @@ from typing import Any
 
 import safetensors.torch
 
+from whyrank.core.atomic import make_once, write_json
+from whyrank.core.json_file import read_json
 from whyrank.learning.checkpoints import WEIGHTS, weight_bytes
 from whyrank.learning.model_card import model_card
 from whyrank.learning.models.network import Network, TransformerNetwork
@@ -29,8 +31,6 @@ from whyrank.rankers.checkpoint_files import CONFIG, TOKENIZER_CONFIG
 from whyrank.rankers.copying import copy_files
 from whyrank.rankers.kinds import OWN_ENTRY
 from whyrank.rankers.tokenizer_files import is_tokenizer_file
-from whyrank.store.atomic import make_once, write_json
-from whyrank.store.json_file import read_json
 
 #: How the model types that only whyrank opens begin.
 OWN_TYPE = "whyrank-"

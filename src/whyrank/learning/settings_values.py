@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from whyrank.errors import UserError, located, nearest, quoted
+from whyrank.core.errors import UserError, located, nearest, quoted
 
 S = TypeVar("S")
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")

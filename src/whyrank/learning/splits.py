@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.text.words import words
 
 #: One query in so many is for validation, as many are for the test.

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whyrank.errors import UserError
+from whyrank.core.atomic import remove_folder
+from whyrank.core.errors import UserError
+from whyrank.core.kept import content_key, keep_json, kept_json
 from whyrank.learning.optimisation import NotFinite
-from whyrank.store.atomic import remove_folder
-from whyrank.store.kept import content_key, keep_json, kept_json
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from whyrank.core.errors import UserError
 from whyrank.encoders.adapters import open_encoder
 from whyrank.encoders.inputs import Inputs
-from whyrank.errors import UserError
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.dual import DualRanker
 from whyrank.rankers.pooling import POOLINGS, mean_rows

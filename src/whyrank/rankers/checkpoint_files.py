@@ -13,8 +13,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from whyrank.errors import UserError, nearest, quoted
-from whyrank.store.json_file import NotJson, read_json, typed
+from whyrank.core.errors import UserError, nearest, quoted
+from whyrank.core.json_file import NotJson, read_json, typed
 
 #: What is shown on the screen, in one line.
 Said = Annotated[str, Meta(max_length=1000)]

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from whyrank.core.errors import UserError
+from whyrank.core.json_file import NotJson, read_json, typed
 from whyrank.encoders.adapters import check_supported
-from whyrank.errors import UserError
 from whyrank.rankers.checkpoint_files import CONFIG, NEEDED, Config
 from whyrank.rankers.library_errors import library_errors
-from whyrank.store.json_file import NotJson, read_json, typed
 
 #: Ways to compute attention that are part of torch and transformers; any other name may stand for code to fetch.
 ATTENTIONS = (None, "eager", "sdpa")

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 
 def copy_files(source: Path, target: Path, wanted: Callable[[str], bool]) -> None:

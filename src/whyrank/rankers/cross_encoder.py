@@ -8,15 +8,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from whyrank.core.errors import UserError
+from whyrank.core.progress import Progress
 from whyrank.encoders.adapters import open_encoder
 from whyrank.encoders.anatomy import HuggingFaceModule
 from whyrank.encoders.inputs import Inputs
-from whyrank.errors import UserError
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.heads import CLASSIFIERS, reads_mean
 from whyrank.rankers.neural import NeuralRanker, batches_by_length, no_gradients
 from whyrank.rankers.pooling import mean_rows
-from whyrank.rankers.ranker import Pair, Progress, Scores, finite
+from whyrank.rankers.ranker import Pair, Scores, finite
 from whyrank.text.tokens import Tokens
 
 #: Pairs tokenised and sorted by length at a time: memory stays flat however many pairs there are.

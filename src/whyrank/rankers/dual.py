@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from whyrank.core.errors import UserError
+from whyrank.core.progress import Progress
 from whyrank.encoders.inputs import Inputs
-from whyrank.errors import UserError
 from whyrank.rankers.neural import (
     TOKENS_A_BATCH,
     NeuralRanker,
@@ -18,7 +19,7 @@ from whyrank.rankers.neural import (
     batches_by_length,
     no_gradients,
 )
-from whyrank.rankers.ranker import Pair, Progress, Scorer, Scores, finite
+from whyrank.rankers.ranker import Pair, Scorer, Scores, finite
 from whyrank.text.pieces import Sequenced
 from whyrank.text.tokens import Tokens
 

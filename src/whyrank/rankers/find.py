@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from whyrank.errors import UserError, nearest
+from whyrank.core.errors import UserError, nearest
 from whyrank.rankers.catalogue import CATALOGUE, Entry, find_entry
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.checkpoint_files import OWN_FILE, read_own_file

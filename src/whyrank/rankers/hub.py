@@ -12,7 +12,7 @@ import urllib.request
 from functools import cache
 from pathlib import Path
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.rankers.weights import WEIGHT_FILES
 
 _log = logging.getLogger(__name__)

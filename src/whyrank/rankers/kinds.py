@@ -13,7 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
+from whyrank.core.json_file import read_json
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.checkpoint_files import (
     COLBERT,
@@ -30,7 +31,6 @@ from whyrank.rankers.checkpoint_files import (
 )
 from whyrank.rankers.config_file import read_config
 from whyrank.rankers.ranker import Ranker
-from whyrank.store.json_file import read_json
 
 T = TypeVar("T")
 

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from whyrank.core.errors import UserError, quoted
+from whyrank.core.json_file import read_json
 from whyrank.encoders.adapters import open_encoder
 from whyrank.encoders.inputs import Inputs
-from whyrank.errors import UserError, quoted
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.checkpoint_files import CONFIG, TOKENIZER, DenseFile
 from whyrank.rankers.dual import DualRanker
 from whyrank.rankers.weights import read_weights
-from whyrank.store.json_file import read_json
 from whyrank.text.pieces import Sequenced
 from whyrank.text.tokens import Tokens
 

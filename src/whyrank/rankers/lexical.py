@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whyrank.collections.bm25 import BM25Index, TermScore
-from whyrank.rankers.ranker import Pair, Progress, Ranker, Scores, Source
+from whyrank.core.progress import Progress
+from whyrank.rankers.ranker import Pair, Ranker, Scores, Source
 from whyrank.text.words import Analyzer
 
 if TYPE_CHECKING:

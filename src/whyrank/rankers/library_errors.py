@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from pickle import UnpicklingError
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 #: What to do about a pickle that holds more than weights.
 SAFE = "save the weights as model.safetensors where you trust them"

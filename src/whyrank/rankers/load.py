@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.rankers.ranker import Ranker, Source
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from whyrank.core.archives import unpack_zip
+from whyrank.core.atomic import write_json
+from whyrank.core.cache import cache_folder
+from whyrank.core.cached import CachedFolder
 from whyrank.rankers.catalogue import Entry, Mirror
 from whyrank.rankers.checkpoint_files import OWN_FILE
 from whyrank.rankers.onnx_weights import read_onnx_weights
-from whyrank.store.archives import unpack_zip
-from whyrank.store.atomic import write_json
-from whyrank.store.cache import cache_folder
-from whyrank.store.cached import CachedFolder
 
 _log = logging.getLogger(__name__)
 

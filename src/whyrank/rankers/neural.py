@@ -11,11 +11,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from whyrank.core.errors import UserError
 from whyrank.encoders.encoder import Encoder
 from whyrank.encoders.inputs import Inputs
 from whyrank.encoders.site import Site
 from whyrank.encoders.tap import Value
-from whyrank.errors import UserError
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.ranker import Pair, Ranker, characters_within, finite
 from whyrank.text.pieces import Pieces, Sequenced

@@ -17,7 +17,7 @@ import torch
 from onnx import TensorProto, numpy_helper
 from torch import Tensor
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 _MATMUL = re.compile(r"/(?:Gemm_)?MatMul(?:_quant)?$")
 

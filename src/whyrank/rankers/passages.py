@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from whyrank.core.progress import Progress
 from whyrank.rankers.dual import Share
 from whyrank.rankers.neural import NeuralRanker
-from whyrank.rankers.ranker import Pair, Progress, Ranker, Scores
+from whyrank.rankers.ranker import Pair, Ranker, Scores
 
 
 class BestPassage(Ranker):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
+from whyrank.core.progress import Progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from whyrank.text.tokens import Tokens
 
 Pair = tuple[str, str]
-#: Told how many pairs more are done.
-Progress = Callable[[int], object]
-#: A step of long work: its name and how many pairs it has; gives what is told of each pair done.
-Watch = Callable[[str, int], AbstractContextManager[Progress]]
-
-
-@contextmanager
-def quietly(name: str, count: int) -> Iterator[Progress]:
-    """A step that nobody watches."""
-    yield lambda done: None
 
 
 class Source(NamedTuple):

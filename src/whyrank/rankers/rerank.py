@@ -8,10 +8,11 @@ from pathlib import Path
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Retrieved, Run
 from whyrank.collections.trec import check_identifiers
-from whyrank.errors import UserError, located
-from whyrank.rankers.ranker import Progress, Ranker
+from whyrank.core.errors import UserError, located
+from whyrank.core.names import plain_name
+from whyrank.core.progress import Progress
+from whyrank.rankers.ranker import Ranker
 from whyrank.rankers.shards import score_in_shards
-from whyrank.store.names import plain_name
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from whyrank.rankers.ranker import Pair, Progress, Ranker, Scorer, Scores
-from whyrank.store.kept import content_key, keep_json, kept_json
+from whyrank.core.kept import content_key, keep_json, kept_json
+from whyrank.core.progress import Progress
+from whyrank.rankers.ranker import Pair, Ranker, Scorer, Scores
 
 #: Pairs a shard: what a kill can cost, some seconds. Enough to sort by length.
 PAIRS_A_SHARD = 512

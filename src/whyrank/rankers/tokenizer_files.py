@@ -7,7 +7,8 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
+from whyrank.core.json_file import read_json
 from whyrank.rankers.checkpoint_files import (
     SPECIAL_TOKENS,
     TOKENIZER,
@@ -17,7 +18,6 @@ from whyrank.rankers.checkpoint_files import (
     TokenizerFile,
 )
 from whyrank.rankers.library_errors import library_errors, without_panic_messages
-from whyrank.store.json_file import read_json
 from whyrank.text.pieces import Pieces
 
 #: The files of a tokenizer, of which a checkpoint has some.

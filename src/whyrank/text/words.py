@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 #: Lucene's English stop words, the list behind most published BM25 baselines.
 ENGLISH_STOPWORDS = frozenset(

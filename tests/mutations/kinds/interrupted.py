@@ -29,35 +29,43 @@ def _rank(folder: Path) -> None:
 
 def _edit(folder: Path) -> None:
     idf_file(cross_encoder(with_texts(folder)), folder / "idf.tsv")
-    killed(folder, "whyrank.reports.edits.write_preview", *EDIT)
+    killed(folder, "whyrank.edits.report.write_preview", *EDIT)
 
 
 def _patch(folder: Path) -> None:
     pairs_file(folder)
-    killed(folder, "whyrank.reports.patch.write_patch", *PATCH, "tfc1.jsonl")
+    killed(folder, "whyrank.interventions.report.write_patch", *PATCH, "tfc1.jsonl")
 
 
 def _circuit(folder: Path) -> None:
     pairs_file(folder)
-    killed(folder, "whyrank.reports.circuit.write_circuit", *CIRCUIT)
+    killed(folder, "whyrank.circuits.report.write_circuit", *CIRCUIT)
 
 
 def _semantic_bm(folder: Path) -> None:
     checkpoint(folder / "ranker")
     write_collection(folder / "beir")
-    killed(folder, "whyrank.reports.semantic_bm.write_semantic_bm", *SEMANTIC_BM, "--heads", "0.1", "-o", "out")
+    killed(
+        folder,
+        "whyrank.circuits.semantic_bm.report.write_semantic_bm",
+        *SEMANTIC_BM,
+        "--heads",
+        "0.1",
+        "-o",
+        "out",
+    )
 
 
 def _finetune(folder: Path) -> None:
     checkpoint(folder / "ranker")
     write_collection(folder / "beir")
-    killed(folder, "whyrank.reports.finetune.write_finetune", *FINETUNE)
+    killed(folder, "whyrank.learning.finetune_report.write_finetune", *FINETUNE)
 
 
 def _train(folder: Path) -> None:
     checkpoint(folder / "ranker")
     write_collection(folder / "beir")
-    killed(folder, "whyrank.reports.train.write_train", *TRAIN)
+    killed(folder, "whyrank.learning.training.report.write_train", *TRAIN)
 
 
 LEFT = ["out/.*.json", "out/.*/*", "out/.*/**/*"]

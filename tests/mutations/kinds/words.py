@@ -101,7 +101,7 @@ KINDS = [
     ),
     Kind(
         "synonyms", _synonyms, ["synonyms.tsv"],
-        ["pairs", "--axiom", "STMC1", "--collection", "beir", "--ranker", "ranker", "-n", "3", "--no-wordnet",
+        ["pairs", "--axiom", "STMC1", "--collection", "beir", "--ranker", "ranker", "--documents", "3", "--no-wordnet",
          "--synonyms", "synonyms.tsv", "-o", "out/pairs.jsonl"], 20,
     ),
     Kind(

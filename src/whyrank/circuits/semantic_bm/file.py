@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from whyrank.circuits.head import Head
-from whyrank.errors import UserError, located
-from whyrank.store.json_file import read_json
+from whyrank.core.errors import UserError, located
+from whyrank.core.json_file import read_json
 
 FILE = "semantic_bm.json"
 

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from whyrank.collections.idf import TokenIdf
+from whyrank.core.errors import UserError
 from whyrank.encoders.spectrum import Spectrum
-from whyrank.errors import UserError
 from whyrank.evaluation.correlation import independent_pearson
 from whyrank.interventions.statistics import finite
 from whyrank.rankers.cross_encoder import CrossEncoder

@@ -13,9 +13,10 @@ import torch
 from torch import Tensor
 
 from whyrank.circuits.reading import positions, read_layers
+from whyrank.core.progress import Progress
 from whyrank.rankers.cross_encoder import CrossEncoder
 from whyrank.rankers.neural import batches_by_length, no_gradients
-from whyrank.rankers.ranker import Pair, Progress
+from whyrank.rankers.ranker import Pair
 from whyrank.text.pieces import Sequenced
 from whyrank.text.tokens import Tokens
 

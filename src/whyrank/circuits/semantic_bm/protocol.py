@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 TEST_SHARE = 0.2
 #: Queries that a split by query needs: 8 to learn from, 2 to test on.

@@ -18,12 +18,13 @@ from whyrank.circuits.semantic_bm.features import token_columns
 from whyrank.circuits.semantic_bm.file import FILE, read_fitted
 from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
 from whyrank.circuits.semantic_bm.matching import Matched, read_matching
-from whyrank.errors import UserError, located, quoted
+from whyrank.core.errors import UserError, located, quoted
+from whyrank.core.progress import Progress
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.checkpoint_files import check_settings
 from whyrank.rankers.cross_encoder import PAIRS_AT_A_TIME, CrossEncoder
 from whyrank.rankers.load import load
-from whyrank.rankers.ranker import Pair, Progress, Ranker, Scores, Source, check_pairs, finite
+from whyrank.rankers.ranker import Pair, Ranker, Scores, Source, check_pairs, finite
 
 
 class TokenTerm(NamedTuple):

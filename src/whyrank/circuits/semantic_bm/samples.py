@@ -13,11 +13,12 @@ import numpy as np
 from whyrank.circuits.semantic_bm.matching import Matched, read_matching
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Run
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
+from whyrank.core.kept import content_key, keep, kept
+from whyrank.core.progress import Progress
 from whyrank.rankers.cross_encoder import CrossEncoder
-from whyrank.rankers.ranker import Progress, finite
+from whyrank.rankers.ranker import finite
 from whyrank.rankers.rerank import check_run
-from whyrank.store.kept import content_key, keep, kept
 
 #: Pairs a shard: what a kill can cost, some seconds; enough to sort by length.
 PAIRS_A_SHARD = 128

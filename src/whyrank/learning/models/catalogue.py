@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
-from whyrank.errors import UserError, nearest
+from whyrank.core.errors import UserError, nearest
 from whyrank.learning.models.network import Network
 
 #: Name -> 'module:class'.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 
 
 def one_of(name: str, value: str, choices: Sequence[str]) -> None:

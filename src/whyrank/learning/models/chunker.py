@@ -10,8 +10,8 @@ from typing import NamedTuple
 import torch
 from tokenizers import Encoding, Tokenizer
 
+from whyrank.core.errors import UserError
 from whyrank.encoders.inputs import Inputs
-from whyrank.errors import UserError
 from whyrank.learning.models.chunks import ROLES, Chunks
 from whyrank.learning.remembered import Remembered
 from whyrank.rankers.ranker import Pair

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.models.backbone import Backbone
 from whyrank.learning.models.checks import at_least, one_of, part
 from whyrank.learning.models.chunks import Chunks

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.models.checks import at_least
 from whyrank.learning.models.lexicon import PADDING, Lexicon, Reading
 from whyrank.learning.models.network import Ingredients, NetworkSettings, Output

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.models.backbone import Backbone
 from whyrank.learning.models.checks import at_least, one_of, share
 from whyrank.learning.models.chunker import Chunker

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.models.checks import one_of
 from whyrank.learning.models.chunks import Chunks
 from whyrank.learning.models.graph_network import GraphNetwork

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whyrank.errors import UserError
-from whyrank.store.lines import Line, read_lines
+from whyrank.core.errors import UserError
+from whyrank.core.lines import Line, read_lines
 
 #: For every line that is wrong.
 FORMAT = "a line is a word and its numbers, with spaces between them, as many on each line"

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
+from whyrank.core.packages import sha256
 from whyrank.rankers.checkpoint import Checkpoint
-from whyrank.store.packages import sha256
 
 #: Endings of the files that a checkpoint is: weights, configs, and vocabularies.
 DECIDING = (".safetensors", ".bin", ".json", ".txt", ".model")

@@ -16,9 +16,9 @@ from whyrank.collections.collection import Collection
 from whyrank.collections.formats import read_qrels
 from whyrank.collections.records import Qrels
 from whyrank.collections.splits import DEV, TEST, TRAIN, JudgedSplit
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
+from whyrank.core.lines import read_lines
 from whyrank.learning.splits import Split, given_split, hold_out
-from whyrank.store.lines import read_lines
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from whyrank.errors import UserError, nearest
+from whyrank.core.errors import UserError, nearest
 from whyrank.learning.models.network import Network, NetworkSettings
 from whyrank.learning.settings_values import names_of, settings_of
 from whyrank.learning.training.settings import TrainSettings

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Run
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.material import Material
 from whyrank.learning.measured import Candidates
 from whyrank.learning.models.catalogue import model_class

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.material import Material
 from whyrank.learning.measured import Candidates
 from whyrank.learning.models.network import Network

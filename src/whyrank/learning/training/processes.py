@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 import torch
 from torch import Tensor
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.models.network import Output
 from whyrank.learning.training.graded_pairs import in_parts
 from whyrank.learning.training.world import MEETING_POINT, process_count, process_index

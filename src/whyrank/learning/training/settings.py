@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.evaluation.measures import parse_measures
 from whyrank.learning.models.checks import at_least, share
 from whyrank.learning.optimisation import Descent

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import torch
 
+from whyrank.core.errors import UserError
 from whyrank.engines.engine import open_workers
-from whyrank.errors import UserError
 from whyrank.learning.optimisation import NotFinite
 from whyrank.learning.training.plan import Job
 from whyrank.learning.training.training import Training, TrainingMoment

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from whyrank import __version__
-from whyrank.errors import UserError
+from whyrank.core.errors import UserError
 from whyrank.learning.epochs import run_epochs
 from whyrank.learning.history import History
 from whyrank.learning.measured import Candidates, Values

@@ -8,8 +8,8 @@ from typing import Any
 
 from whyrank.collections.splits import TEST
 from whyrank.learning.splits import Split
+from whyrank.learning.training.judgement_words import SAID
 from whyrank.learning.training.judgements import Judged
-from whyrank.reports.judgements import SAID
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""The audit: does a ranker behave? Its result and its report."""

@@ -1,0 +1,1 @@
+"""What everything stands on: errors, whole-or-nothing files, the cache, runs."""

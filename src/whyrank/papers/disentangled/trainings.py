@@ -1,0 +1,232 @@
+"""The trainings of a study: each variant is one training of `whyrank train`, in a run folder of its own.
+
+What is done is never done again: a finished training is read from its folder, and one that was killed goes on
+after the last epoch that was finished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from whyrank.collections.collection import Collection
+from whyrank.collections.records import Run, fingerprint_of
+from whyrank.collections.trec import write_run
+from whyrank.core.errors import UserError, nearest
+from whyrank.core.runs import RunFolder
+from whyrank.learning.history import History
+from whyrank.learning.models.catalogue import model_class
+from whyrank.learning.models.words import WordSettings
+from whyrank.learning.settings_values import names_of, settings_of
+from whyrank.learning.training.contents import lines_hash, vectors_hash, weights_hash
+from whyrank.learning.training.judgements import Judged
+from whyrank.learning.training.plan import Basis, Job, Plan, backbone_checkpoint, plan_training
+from whyrank.learning.training.report import write_train
+from whyrank.learning.training.settings import TrainSettings
+from whyrank.learning.training.summary import run_of, summarise, trained
+from whyrank.learning.training.training import Fitted, Training, Watch
+from whyrank.papers.disentangled.sizes import WORD_MODELS, Sizes
+from whyrank.papers.disentangled.variants import Variant
+
+RESULT = "train.json"
+#: Settings of the models that may be told to those that have them; the others are what the tables compare.
+OF_MODELS = ("rank_loss", "margin", "gate_bias", "aggregation", "positions", "vectors")
+#: Shows a training that is about to run; gives what is told of its moments.
+Watching = Callable[[Training], AbstractContextManager[Watch]]
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What all trainings of a study share. `told` are the user's own settings of the training, which win;
+    `first_name` is what the first stage's row is called."""
+
+    what: Judged
+    first: Run
+    origin: str
+    backbone: str
+    sizes: Sizes
+    seed: int = 0
+    told: Mapping[str, str] = field(default_factory=dict)
+    first_name: str = "BM25"
+    _plans: dict[str, Plan] = field(default_factory=dict, init=False, repr=False)
+
+    def plan(self, variant: Variant) -> Plan:
+        """A variant's training, planned and checked once; the folds are the same for all."""
+        if variant.name not in self._plans:
+            self._plans[variant.name] = self._planned(variant)
+        return self._plans[variant.name]
+
+    def _planned(self, variant: Variant) -> Plan:
+        sizes = self.sizes
+        return plan_training(
+            variant.model, self.backbone, self.what, self.first, self.settings_of(variant),
+            folds=sizes.folds, seeds=sizes.seeds_of(variant, self.seed), k=sizes.depth, queries=sizes.queries,
+            basis=self._basis,
+        )  # fmt: skip
+
+    @cached_property
+    def _basis(self) -> Basis:
+        """What all plans stand on; a setting of the training is the same for all."""
+        own = {key: value for key, value in self.told.items() if key in names_of(TrainSettings)}
+        settings = settings_of(TrainSettings, own)
+        return Basis.of(self.what, self.first, self.backbone, settings, self.sizes.depth)
+
+    def check(self, variants: Iterable[Variant]) -> None:
+        """Raises for what does not fit one of the variants: settings, folds, lengths, batches, files."""
+        check_told(self.told)
+        for variant in variants:
+            self.plan(variant)
+
+    def settings_of(self, variant: Variant) -> dict[str, Any]:
+        """What a training is told: by the sizes, then by the user, whose rate is the transformers'."""
+        known = [*names_of(model_class(variant.model).Settings), *names_of(TrainSettings)]
+        own = {key: value for key, value in self.told.items() if key in known}
+        if variant.model in WORD_MODELS:
+            own.pop("rate", None)
+        return {**self.sizes.settings_of(variant), **own}
+
+    @property
+    def _vectors(self) -> str | None:
+        """The file of word vectors, if one is told."""
+        told = {name: value for name, value in self.told.items() if name == "vectors"}
+        return settings_of(WordSettings, told).vectors
+
+    def inputs(self) -> dict[str, Any]:
+        """What decides all trainings, by content."""
+        return {
+            "backbone": weights_hash(backbone_checkpoint(self.backbone)),
+            "collection": self.what.collection.fingerprint(),
+            "first_stage": fingerprint_of(self.first), "test": lines_hash(self.what.test or ()),
+            "validation": lines_hash(self.what.validation or ()),
+            **({"vectors": vectors_hash(Path(self._vectors))} if self._vectors else {}),
+        }  # fmt: skip
+
+
+class FirstFoldKept(Training):
+    """A training that keeps the models of its first fold, of all seeds, or none."""
+
+    def model_folder(self, job: Job) -> Path | None:
+        return self.models / str(job) if self.keep == "all" and job.fold == 1 else None
+
+
+@dataclass(frozen=True, eq=False)
+class Trainings:
+    """A folder with a run folder a variant."""
+
+    folder: Path
+    ground: Ground
+    inputs: Mapping[str, Any]
+
+    def is_done(self, variant: Variant) -> bool:
+        return not self.missing(variant)
+
+    def missing(self, variant: Variant) -> tuple[int, ...]:
+        """The seeds of a variant that are not trained yet."""
+        known = self._known(variant)
+        wanted = self.ground.sizes.seeds_of(variant, self.ground.seed)
+        return tuple(seed for seed in wanted if known is None or seed not in known["seeds"])
+
+    def train(self, variant: Variant, watching: Watching) -> dict[str, Any]:
+        """What train.json says of a variant, trained now or before: seeds that are new are added to the others."""
+        plan = self.ground.plan(variant)
+        folder, missing = self._claimed(variant, plan), self.missing(variant)
+        known = self._known(variant)
+        if missing:
+            known = self._trained(variant, replace(plan, seeds=missing), folder, known, watching)
+        assert known is not None
+        return of_seeds(known, plan.seeds)
+
+    def training(self, variant: Variant) -> Training:
+        """The training of a variant's missing seeds."""
+        plan = self.ground.plan(variant)
+        return self._begun(variant, replace(plan, seeds=self.missing(variant)), self._claimed(variant, plan))
+
+    def _claimed(self, variant: Variant, plan: Plan) -> RunFolder:
+        inputs = {
+            **self.inputs, "model": variant.model, "settings": plan.settings_json(), "seed": self.ground.seed,
+            "folds": len(plan.splits), "k": self.ground.sizes.depth, "queries": self.ground.sizes.queries,
+        }  # fmt: skip
+        return RunFolder.claim(self.folder / variant.name, "train", inputs, hold=False)
+
+    def _begun(self, variant: Variant, plan: Plan, folder: RunFolder) -> Training:
+        out, keep = folder.path, "all" if variant.kept else "none"
+        about = {"candidates": f"{self.ground.origin}, {self.ground.sizes.depth} a query"}
+        folder.begin()
+        return FirstFoldKept(plan, out, folder.work("training"), keep=keep, about=about)
+
+    def _known(self, variant: Variant) -> dict[str, Any] | None:
+        """What train.json says already; nothing where it is not there, or not as it was written."""
+        return RunFolder(self.folder / variant.name, "train", self.inputs).result(RESULT)
+
+    def _trained(
+        self, variant: Variant, plan: Plan, folder: RunFolder, known: dict[str, Any] | None, watching: Watching
+    ) -> dict[str, Any]:
+        """Trains the seeds of a plan, and writes them with those that are known."""
+        training, out = self._begun(variant, plan, folder), folder.path
+        with watching(training) as watch:
+            result, fitted = trained(training, watch)
+        result = joined(known, {**result, "first_stage": self.ground.origin})
+        for seed in plan.seeds:
+            write_run(out / "runs" / f"seed{seed}.trec", run_of(fitted, seed, variant.name))
+        manifest = folder.record(
+            jobs=len(result["runs"]), pairs_an_epoch=result["pairs"], seeds=result["seeds"],
+            judgements=result["judgements"],
+            backbone=result["backbone"], collection=result["collection"], first_stage=result["first_stage"],
+        )  # fmt: skip
+        write_train(result, out, manifest)
+        folder.save(manifest)
+        training.forget()
+        return result
+
+    def models(self, variant: Variant, told: Mapping[str, Any]) -> dict[int, Path]:
+        """The kept models of a variant's first fold, by seed."""
+        found = {run["seed"]: run["model"] for run in told["runs"] if run["fold"] == 1 and run["model"]}
+        return {seed: self.folder / variant.name / model for seed, model in found.items()}
+
+
+def joined(before: dict[str, Any] | None, now: dict[str, Any]) -> dict[str, Any]:
+    """Two train.json of other seeds as the one of all of them."""
+    if before is None:
+        return now
+    return of_seeds({**now, "runs": [*before["runs"], *now["runs"]]}, [*before["seeds"], *now["seeds"]])
+
+
+def of_seeds(told: dict[str, Any], seeds: Iterable[int]) -> dict[str, Any]:
+    """A train.json with these seeds alone, and the tables of these."""
+    chosen = sorted(seeds)
+    runs = sorted(
+        (run for run in told["runs"] if run["seed"] in chosen), key=lambda run: (run["fold"], run["seed"])
+    )
+    if chosen == told["seeds"] and runs == told["runs"]:
+        return told
+    fitted = [
+        Fitted(Job(run["fold"], run["seed"]), History.from_json(run["history"]), run["test"], {}) for run in runs
+    ]
+    measures = told["settings"]["training"]["measures"]
+    tables = summarise(told["model"], fitted, told["first_stage_values"], measures, chosen[0])
+    return {**told, "seeds": chosen, "runs": runs, **tables}
+
+
+def fewer_tests(what: Judged, most: int | None) -> Judged:
+    """The same with the first so many of a fixed test's queries; the others are not learned from either."""
+    if what.test is None or most is None or len(what.test) <= most:
+        return what
+    dropped, known = set(what.test[most:]), what.collection
+    qrels = {qid: grades for qid, grades in known.qrels.items() if qid not in dropped}
+    fewer = Collection(known.name, known.documents, known.queries, qrels, known.first_stage)
+    return replace(what, collection=fewer, test=what.test[:most])
+
+
+def check_told(told: Mapping[str, str]) -> None:
+    """Raises unless these are settings of the training that have no flag of their own, or some of the models'."""
+    sizes = {"epochs", "batch", "positives"}
+    known = [*(name for name in names_of(TrainSettings) if name not in sizes), *OF_MODELS]
+    for name in told:
+        if name in sizes:
+            raise UserError(f"--set {name} in a study", todo=f"give --{name}")
+        if name not in known:
+            raise UserError(f"the trainings of a study have no setting '{name}'", todo=nearest(name, known))

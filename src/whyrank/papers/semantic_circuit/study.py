@@ -1,0 +1,169 @@
+"""Paper B, 'Pathway to Relevance', on any cross-encoder: the commands in their order, and what the paper found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from whyrank.core.errors import UserError
+from whyrank.core.json_file import read_json
+from whyrank.encoders.site import short_name
+from whyrank.papers.semantic_circuit.paper import MATCHING, is_papers_model
+from whyrank.papers.stage import Stage
+
+#: What can be added to the study, since it takes hours on two cores.
+EXTRAS = ("finetune",)
+AXIOMS = ("TFC1", "STMC1", "TFC2", "LNC1")
+
+
+@dataclass(frozen=True)
+class StudySizes:
+    """How much of everything; texts are cut to `max_length` tokens where heads are patched (MS MARCO's passages,
+    on which the paper worked, are about as long)."""
+
+    to_logits: int = 500
+    to_heads: int = 100
+    activation: int = 40
+    counting: int = 24
+    length: int = 100
+    randoms: int = 10
+    max_length: int = 128
+    two_tokens: int = 60
+    suppress: int = 3
+    suppress_k: int = 10
+    suppress_scales: str = "1,5,20,100,400,1200"
+    samples: int = 20
+    queries: int | None = None
+    epochs: int = 3
+    seeds: int = 3
+    finetune_k: int = 20
+
+    @classmethod
+    def quick(cls) -> StudySizes:
+        """About eight minutes on two cores: to see that all is well, not to believe in."""
+        return cls(
+            to_logits=40, to_heads=6, activation=6, counting=2, length=8, randoms=2, max_length=96, two_tokens=6,
+            suppress=2, suppress_k=12, suppress_scales="1,20,1200", samples=5, queries=40, epochs=1, seeds=1,
+            finetune_k=10,
+        )  # fmt: skip
+
+
+def stages(
+    ranker: str,
+    collection: str,
+    out: Path,
+    sizes: StudySizes,
+    *,
+    terms: Path,
+    extras: tuple[str, ...] = (),
+    seed: int = 0,
+) -> list[Stage]:
+    """Everything in order."""
+    unknown = [name for name in extras if name not in EXTRAS]
+    if unknown:
+        raise UserError(f"the study has no stage '{unknown[0]}'", todo=f"--with takes {', '.join(EXTRAS)}")
+    files = {axiom: out / "pairs" / f"{axiom.lower()}.jsonl" for axiom in AXIOMS}
+    each = -(-sizes.to_logits // 2) * 11 // 10  # some may not align once they are cut
+    counts = {
+        "TFC1": each, "STMC1": each, "TFC2": sizes.counting,
+        "LNC1": sizes.length,
+    }  # fmt: skip
+    shared: dict[str, Any] = {"ranker": ranker, "collection": collection}
+    found = [
+        Stage(f"pairs-{axiom.lower()}", f"{axiom} pairs", "pairs", path,
+              {"axiom": axiom, "collection": collection, "ranker": [ranker], "n": counts[axiom], "seed": seed,
+               "out": path})
+        for axiom, path in files.items()
+    ]  # fmt: skip
+    circuit = out / "circuit"
+    found.append(
+        Stage("circuit", "The circuit", "circuit", circuit / "manifest.json", {
+            "ranker": ranker, "pairs": list(files.values()), "out": circuit, "to_logits": sizes.to_logits,
+            "to_heads": sizes.to_heads, "randoms": sizes.randoms, "max_length": sizes.max_length,
+            "collection": collection, "skip": True, "seed": seed,
+        })
+    )  # fmt: skip
+    for axiom in ("TFC1", "STMC1"):
+        run = out / f"activation-{axiom.lower()}"
+        found.append(
+            Stage(f"activation-{axiom.lower()}", f"Activation patching, {axiom}", "patch", run / "manifest.json", {
+                "ranker": ranker, "pairs": files[axiom], "out": run, "n": sizes.activation, "skip": True,
+                "max_length": sizes.max_length, "seed": seed,
+                "compare": out / "activation-tfc1" if axiom == "STMC1" else None,
+            })
+        )  # fmt: skip
+    return [*found, *_edits(shared, out, sizes, terms, seed), *_model(shared, out, sizes, circuit, seed),
+            *(_finetune(shared, out, sizes, seed) if "finetune" in extras else [])]  # fmt: skip
+
+
+def _edits(shared: dict[str, Any], out: Path, sizes: StudySizes, terms: Path, seed: int) -> list[Stage]:
+    idf, two, suppress = out / "idf", out / "two-tokens", out / "suppress"
+    return [
+        Stage("idf", "IDF in the embeddings", "idf", idf / "manifest.json", {**shared, "out": idf}),
+        Stage("two-tokens", "IDF edits on two-token documents", "edit", two / "manifest.json", {
+            **shared, "out": two, "experiment": True, "n": sizes.two_tokens,
+            "head": partial(leading_head, out / "circuit"), "seed": seed,
+        }),
+        Stage("suppress", "Suppressing terms", "suppress", suppress / "manifest.json", {
+            **shared, "terms": terms, "out": suppress, "n": sizes.suppress, "k": sizes.suppress_k,
+            "scales": sizes.suppress_scales, "seed": seed,
+        }),
+    ]  # fmt: skip
+
+
+def _model(shared: dict[str, Any], out: Path, sizes: StudySizes, circuit: Path, seed: int) -> list[Stage]:
+    run, papers = out / "semantic-bm", out / "semantic-bm-paper"
+    arguments = {**shared, "depth": sizes.samples, "queries": sizes.queries, "seed": seed}
+    found = [
+        Stage("semantic-bm", "SemanticBM", "semantic-bm", run / "manifest.json",
+              {**arguments, "circuit": circuit, "out": run})
+    ]  # fmt: skip
+    if is_papers_model(shared["ranker"]):
+        found.append(
+            Stage("semantic-bm-paper", "SemanticBM with the paper's 13 matching heads", "semantic-bm",
+                  papers / "manifest.json", {**arguments, "heads": ",".join(MATCHING), "out": papers})
+        )  # fmt: skip
+    return found
+
+
+def _finetune(shared: dict[str, Any], out: Path, sizes: StudySizes, seed: int) -> list[Stage]:
+    run = out / "finetune"
+    arguments = {
+        **shared, "out": run, "epochs": sizes.epochs, "seeds": sizes.seeds, "k": sizes.finetune_k,
+        "max_length": sizes.max_length, "queries": sizes.queries, "seed": seed,
+    }  # fmt: skip
+    return [Stage("finetune", "IDF-aligned fine-tuning", "finetune", run / "manifest.json", arguments)]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An edge of a circuit: what its sender does, as a share of the whole effect."""
+
+    step: int
+    sender: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """The heads that write to the logits."""
+
+    scoring: list[str]
+
+
+@dataclass(frozen=True)
+class ToTheLogits:
+    """What is read of a circuit.json to find its leading head."""
+
+    roles: Scoring
+    edges: list[Edge]
+
+
+def leading_head(circuit: Path) -> str | None:
+    """The scoring head with the largest effect on the logits, as `10.1`: the one whose attention is shown."""
+    told: ToTheLogits = read_json(circuit / "circuit.json", ToTheLogits)
+    edges = [edge for edge in told.edges if edge.step == 0 and edge.sender in told.roles.scoring]
+    best = max(edges, key=lambda edge: abs(edge.share), default=None)
+    return None if best is None else short_name(best.sender)

@@ -1,0 +1,114 @@
+"""What heads look at around the injected term: mean attention between categories of tokens, on the perturbed run.
+
+    inj -> qterm+     the injected term reads its occurrences in the text
+    qterm+ -> inj     these read it
+    inj -> qterm-     it reads other query words; cls -> qterm- CLS does
+    inj -> sep, other -> sep    what is parked on the separator
+
+A quantity is, for each pair, the attention that a token of the first category gives to all tokens of the second,
+averaged over the tokens of the first; a pair that lacks either has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from whyrank.axioms.pair import MinimalPair
+from whyrank.core.progress import Progress
+from whyrank.encoders.site import Site, short_name
+from whyrank.evaluation.bootstrap import clustered_intervals
+from whyrank.interventions.prepared import PreparedPair
+from whyrank.interventions.recording import Recording
+from whyrank.rankers.neural import NeuralRanker, no_gradients
+from whyrank.text.categories import CATEGORIES
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+QUANTITIES = (
+    ("inj", "qterm+"), ("qterm+", "inj"), ("inj", "inj"), ("inj", "qterm-"), ("qterm-", "inj"), ("inj", "sep"),
+    ("other", "sep"), ("cls", "inj"), ("cls", "qterm-"), ("query", "inj"),
+)  # fmt: skip
+#: From each category of tokens to each.
+PATTERN = tuple(product(CATEGORIES, repeat=2))
+#: Tokens of the example that are shown.
+SHOWN = 40
+
+
+def attention_quantities(
+    ranker: NeuralRanker,
+    pairs: Sequence[MinimalPair],
+    heads: Sequence[str],
+    progress: Progress | None = None,
+    quantities: Sequence[tuple[str, str]] = QUANTITIES,
+) -> list[dict[str, Any]]:
+    """A row for each head, quantity and k (None where pairs have none): mean, interval over queries, n."""
+    sites = [Site.parse(head) for head in heads]
+    found: dict[tuple[str, tuple[str, str], int | None], list[tuple[str, float]]] = {}
+    for pair in pairs:
+        for key, value in _of_pair(ranker, pair, sites, quantities).items():
+            found.setdefault((*key, pair.k), []).append((pair.qid or pair.id, value))
+        if progress:
+            progress(1)
+    return [_row(*key, values) for key, values in found.items()]
+
+
+def example_pattern(ranker: NeuralRanker, pair: MinimalPair, head: str) -> dict[str, Any]:
+    """The attention of a head on one pair's perturbed side: the first tokens and those around the injected term,
+    as many as can be shown."""
+    site, prepared = Site.parse(head), PreparedPair.of(ranker, pair)
+    assert site.layer is not None and site.head is not None
+    with no_gradients():
+        inputs = prepared.inputs.only(1)
+        pattern = Recording.of(ranker.encoder, inputs).pattern(site.layer)[site.head]
+    places = _shown(prepared.names)
+    token = ranker.pieces.tokenizer.id_to_token
+    return {
+        "head": head, "query": pair.query, "docid": pair.docid, "term": pair.term,
+        "tokens": [{"text": token(int(inputs.ids[0, i])), "category": prepared.names[i]} for i in places],
+        "weights": [[round(float(pattern[i, j]), 5) for j in places] for i in places],
+    }  # fmt: skip
+
+
+def _shown(names: Sequence[str]) -> list[int]:
+    """CLS, the injected term, its duplicates, and then the tokens nearest to the injected ones."""
+    injected = [i for i, name in enumerate(names) if name == "inj"] or [0]
+    first = [i for i, name in enumerate(names) if name in ("cls", "inj", "qterm+", "sep")][: SHOWN // 2]
+    near = sorted(range(len(names)), key=lambda i: (min(abs(i - j) for j in injected), i))
+    return sorted(list(dict.fromkeys([*first, *near]))[:SHOWN])
+
+
+def _of_pair(
+    ranker: NeuralRanker, pair: MinimalPair, sites: Sequence[Site], quantities: Sequence[tuple[str, str]]
+) -> dict[tuple[str, tuple[str, str]], float]:
+    prepared = PreparedPair.of(ranker, pair)
+    categories = prepared.categories
+    found = {}
+    with no_gradients():
+        run = Recording.of(ranker.encoder, prepared.inputs.only(1))
+        for site in sites:
+            assert site.layer is not None and site.head is not None
+            pattern = run.pattern(site.layer)[site.head]
+            for first, second in quantities:
+                if first in categories and second in categories:
+                    value = _between(pattern, categories[first], categories[second])
+                    found[short_name(str(site)), (first, second)] = value
+    return found
+
+
+def _between(pattern: Tensor, rows: Tensor, columns: Tensor) -> float:
+    return float(pattern[rows][:, columns].sum(-1).mean())
+
+
+def _row(head: str, quantity: tuple[str, str], k: int | None, values: list[tuple[str, float]]) -> dict[str, Any]:
+    import numpy as np
+
+    numbers = np.array([value for _, value in values])
+    (interval,) = clustered_intervals(numbers[:, None], [query for query, _ in values])
+    first, second = quantity
+    return {
+        "head": head, "quantity": f"{first} -> {second}", "from": first, "to": second, "k": k,
+        "mean": float(numbers.mean()), **interval.to_json(), "n": len(numbers),
+    }  # fmt: skip

@@ -1,1 +1,0 @@
-"""What commands leave for people: run folders with their manifest, and figures."""

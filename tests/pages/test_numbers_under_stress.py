@@ -1,0 +1,195 @@
+"""One pair, one query, identical sides, constant scores: valid JSON, no warning, and a sentence that says what
+cannot be said. Everything runs for real, on a tiny random cross-encoder, with warnings as errors."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+from tests.checkpoints import save
+from tests.edits.dialed import COLLECTION, cross_encoder, dialed
+from whyrank.audit.results import OUTCOMES
+from whyrank.audit.scoring import audit_pairs
+from whyrank.axioms.pair import MinimalPair
+from whyrank.circuits.api import CircuitRequest, Sizes, find_circuit
+from whyrank.circuits.report import write_circuit
+from whyrank.circuits.search import Search
+from whyrank.circuits.threshold import Threshold
+from whyrank.collections.bm25 import first_stage
+from whyrank.collections.collection import Collection
+from whyrank.collections.idf import TokenIdf
+from whyrank.core.atomic import write_json
+from whyrank.core.errors import UserError
+from whyrank.edits.align import aligned_u0
+from whyrank.edits.preview import preview
+from whyrank.edits.term_edit import Edits
+from whyrank.edits.two_tokens import two_tokens
+from whyrank.edits.two_tokens_report import write_experiment
+from whyrank.edits.unedited import Unedited
+from whyrank.interventions.api import patch
+from whyrank.interventions.report import write_patch
+from whyrank.learning.tables import differences, table_row
+from whyrank.learning.training.report import verdict
+from whyrank.papers.disentangled.paired import difference, with_holm
+from whyrank.rankers.load import load
+
+MANIFEST = {"command": "whyrank test"}
+
+
+def pairs(count, perturbed="the cat sat on a cat"):
+    """Of a query each."""
+    return [
+        MinimalPair(f"p{i}", "red cat", "the cat sat on a mat", perturbed, axiom="TFC1", variant="append",
+                    term="cat", qid=f"q{i}", docid=f"d{i}", k=1, rank=1 + i, tf=1)
+        for i in range(count)
+    ]  # fmt: skip
+
+
+#: Name -> pairs of which little can be said.
+CASES = {
+    "one pair": pairs(1),
+    "two pairs": pairs(2),
+    "one query": [MinimalPair(**{**vars(pair), "qid": "q"}) for pair in pairs(8)],
+    "identical sides": pairs(8, "the cat sat on a mat"),
+    "pairs that are all the same": pairs(8),
+}
+
+
+@pytest.fixture(scope="module")
+def ranker(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ce")
+    return load(str(save(folder, head="AutoModelForSequenceClassification")), kind="cross-encoder")
+
+
+@pytest.fixture(autouse=True)
+def no_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def valid(folder, name):
+    """The JSON, read as the strictest reader would; and the text of the page."""
+
+    def refuse(token):
+        raise AssertionError(f"{token} is no JSON")
+
+    return json.loads((folder / name).read_text(), parse_constant=refuse), (folder / "report.html").read_text()
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("method", ["activation", "attribution", "ablation"])
+def test_patching(ranker, tmp_path, case, method):
+    options = {"method": method, **({"ablate": "zero"} if method == "ablation" else {})}
+    if case == "identical sides":
+        with pytest.raises(UserError, match="reads the same tokens on both sides"):
+            patch(ranker, CASES[case], **options)
+        return
+    effects = patch(ranker, CASES[case], **options)
+    write_patch(effects.summary(), tmp_path, MANIFEST)
+    told, page = valid(tmp_path, "summary.json")
+    reason = "no spread" if len({pair.qid for pair in CASES[case]}) > 5 else "too few queries"
+    assert all(
+        site["mean_interval"] == {"low": None, "high": None, "no_interval": reason} for site in told["sites"]
+    )
+    if reason == "too few queries":
+        assert all(site["p"] is None and site["p_holm"] is None for site in told["sites"]) and reason in page
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_audit(ranker, tmp_path, case):
+    audit_pairs([ranker], CASES[case]).write(tmp_path, MANIFEST)
+    told, page = valid(tmp_path, "audit.json")
+    (one,) = told["axioms"]
+    assert one["mean"]["low"] is None
+    if one["queries"] < 6:
+        assert one["p"] is None and all(one[outcome]["no_interval"] == "too few queries" for outcome in OUTCOMES)
+        assert "too few queries" in page
+    else:
+        assert all(one[outcome]["high"] - one[outcome]["low"] > 0.3 for outcome in OUTCOMES), "8 of 8 is not 100%"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_circuit(ranker, tmp_path, case):
+    idf = TokenIdf.counted(ranker.pieces.tokenizer, ["the cat", "a red mat", "the dog"], "three texts")
+    search = Search(Threshold(relative=0.3), 20, 20, most_steps=1)
+    request = CircuitRequest(search, Sizes(4, 2, 2, 2, 4, 2))
+    refused = {
+        "one pair": "give two pairs or more",
+        "identical sides": "both sides of the pairs score the same",
+        "pairs that are all the same": "no head passes",
+    }
+    if case in refused:
+        with pytest.raises(UserError, match=refused[case]):
+            find_circuit(ranker, {"TFC1": CASES[case]}, idf, request)
+        return
+    write_circuit(find_circuit(ranker, {"TFC1": CASES[case]}, idf, request), tmp_path, MANIFEST)
+    told, page = valid(tmp_path, "circuit.json")
+    assert told["decide"] == "point" and told["edges"]
+    for edge in told["edges"]:
+        assert edge["low"] is None and edge["no_interval"] == "too few queries" and edge["support"] is None
+    kept = [one["only circuit"] for one in told["faithfulness"]["TFC1"]["kinds"].values()]
+    assert kept and all(one["no_interval"] == "too few queries" for one in kept)
+    assert "too few queries" in page
+
+
+@pytest.mark.parametrize("queries", [1, 5])
+def test_an_edit(tmp_path, queries):
+    ranker = cross_encoder(tmp_path / "ranker")
+    some = dict(list(COLLECTION.queries.items())[:queries])
+    qrels = {qid: COLLECTION.qrels[qid] for qid in some if qid in COLLECTION.qrels}
+    collection = Collection.from_records("few", dict(COLLECTION.documents()), some, qrels)
+    unedited = Unedited.ranked(ranker, collection, first_stage(collection, 9), k=9)
+    dial, edits = dialed(ranker), Edits.of(up=["cat=5"])
+    told, _ = preview(unedited, dial.change(edits), edits)
+    assert told["cost"]["difference"]["no_interval"] == "too few queries"
+    json.dumps(told, allow_nan=False)
+    experiment = {
+        "ranker": ranker.name, "source": "x", "collection": "few", "dial": dial.to_json(),
+        **two_tokens(dial, some, scales=(1, 5)),
+    }  # fmt: skip
+    (tmp_path / "two").mkdir()
+    write_experiment(experiment, tmp_path / "two", MANIFEST)
+    told, page = valid(tmp_path / "two", "edit.json")
+    assert told["curves"][0]["doc1"]["no_interval"] == "too few queries" and "too few queries" in page
+
+
+def test_scores_that_are_all_the_same(ranker, tmp_path, monkeypatch):
+    """A read-out that ignores the text: no gap, no spread, nothing is significant."""
+    monkeypatch.setattr(ranker, "read_out", lambda hidden, inputs: torch.full((len(hidden),), 0.25))
+    audit_pairs([ranker], pairs(8)).write(tmp_path, MANIFEST)
+    told, _ = valid(tmp_path, "audit.json")
+    assert [told["axioms"][0][outcome]["value"] for outcome in OUTCOMES] == [0.0, 1.0, 0.0]
+    assert told["axioms"][0]["p"] == 1.0
+    write_patch(patch(ranker, pairs(8)).summary(), tmp_path, MANIFEST)
+    told, _ = valid(tmp_path, "summary.json")
+    assert all(site["share"] is None and site["p_holm"] in (None, 1.0) for site in told["sites"])
+    assert np.isfinite([site["mean_effect"] for site in told["sites"]]).all()
+
+
+@pytest.mark.parametrize("queries", [1, 2, 5])
+def test_tables_of_few_test_queries(queries):
+    """Of training: means and differences, with neither an interval nor a p-value."""
+    values = [{"nDCG@10": {f"q{i}": 0.1 * i for i in range(queries)}}]
+    row = table_row("x", "nDCG@10", values)
+    gaps = differences("rivals", [("x", "y")], {"x": values, "y": values}, ["nDCG@10"])
+    paired = difference([0.5] * queries, [0.4] * queries, [f"q{i}" for i in range(queries)])
+    json.dumps([row, gaps, with_holm([paired])], allow_nan=False)
+    assert row["no_interval"] == gaps[0]["no_interval"] == paired["no_interval"] == "too few queries"
+    assert gaps[0]["p_holm"] is None and with_holm([paired])[0]["p_holm"] is None
+    told = {"table": [row], "differences": gaps, "runs": [], "models": ["x"]}
+    (sentence,) = verdict({**told, "runs": [{"chosen": 1}]})
+    assert sentence.startswith("x - y, nDCG@10: +0.0000 (too few queries), not tested (too few queries) on")
+
+
+def test_words_that_are_all_equally_rare_cannot_be_aligned_with():
+    with pytest.raises(UserError, match="all words are equally rare here"):
+        aligned_u0(torch.linspace(-1, 1, 20), torch.full((20,), 0.3, dtype=torch.float64))
+
+
+def test_nan_is_never_written(tmp_path):
+    """What writes our JSON refuses NaN, so that none can slip through."""
+    with pytest.raises(ValueError, match="JSON"):
+        write_json(tmp_path / "x.json", {"value": float("nan")})
