@@ -105,7 +105,8 @@ def test_a_link_in_place_of_a_file_to_be_written_is_replaced_not_followed(
     (tmp_path / "mine").write_text("mine")
     (tmp_path / "pairs.jsonl").symlink_to(tmp_path / "mine")
     run(
-        f"pairs --axiom TFC1 --collection {inputs['C']} --ranker {inputs['R']} --documents 2 -o {tmp_path / 'pairs.jsonl'}"
+        f"pairs --axiom TFC1 --collection {inputs['C']} --ranker {inputs['R']} --documents 2 "
+        f"-o {tmp_path / 'pairs.jsonl'}"
     )
     assert (tmp_path / "mine").read_text() == "mine"
     assert not (tmp_path / "pairs.jsonl").is_symlink()

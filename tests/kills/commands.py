@@ -105,7 +105,10 @@ COMMANDS = [
     _line("rank", _ranker, "rank", *RANKED, "-o", "out"),
     _line("eval", _run, "eval", "run.trec", "--qrels", "beir", "-o", "out"),
     _line("pairs", _ranker, "pairs", "--axiom", "TFC1", *RANKED, "--documents", "8", "-o", "out.jsonl"),
-    _line("audit", _ranker, "audit", *RANKED, "--axiom", "TFC1:append", "--documents", "8", "--no-wordnet", "-o", "out"),
+    _line(
+        "audit", _ranker, "audit", *RANKED, "--axiom", "TFC1:append", "--documents", "8", "--no-wordnet",
+        "-o", "out",
+    ),
     _line("patch", _circuit, "patch", "--ranker", "ranker", "--pairs", "TFC1.jsonl", "-o", "out"),
     _line(
         "circuit", _circuit, "circuit", "--ranker", "ranker", "--pairs", "TFC1.jsonl", "--pairs", "STMC1.jsonl",

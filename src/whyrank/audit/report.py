@@ -24,7 +24,9 @@ def audit_page(audit: Audit) -> Report:
     """The page: the verdict, the outcomes as bars, then the numbers."""
     names = ", ".join(one.name for one in audit.rankers)
     page = Report(
-        f"Does it behave? An audit of {names}", f"{counted(audit.pairs, 'minimal pair')}; intervals over queries."
+        f"Does it behave? An audit of {names}",
+        f"{counted(audit.pairs, 'minimal pair')}; intervals over queries.",
+        audit.verdict(),
     )
     page.heading("Outcomes")
     figures = audit_figures(audit)

@@ -45,6 +45,8 @@ body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 76rem; color: var(-
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; overflow-wrap: break-word; }
 h1 { font-size: 1.6rem; line-height: 1.2; margin: 0 0 .3rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .5rem; }
 h3 { font-size: 1rem; margin: 1.6rem 0 .4rem; }
+section.verdict { border-left: 4px solid var(--accent); background: var(--card); padding: .2rem 1rem;
+  max-width: 56rem; border-radius: 0 6px 6px 0; font-size: 1.05rem; }
 p.lead { color: var(--quiet); margin-top: 0; } a { color: var(--accent); }
 nav ol { columns: 2; padding-left: 1.8rem; } figure { margin: 1rem 0 1.6rem; }
 figure svg { display: block; width: auto; max-width: max(100%, 44rem); height: auto; background: #fff;
@@ -73,10 +75,12 @@ mark { background: #ffe08a; color: #1c1e21; } mark.other { background: #f3b7a8; 
 
 @dataclass
 class Report:
-    """A report under construction: parts are added in order, `write` makes the page."""
+    """A report under construction: parts are added in order, `write` makes the page. It begins with the verdict,
+    two or three plain sentences."""
 
     title: str
     lead: str
+    verdict: Sequence[str] = ()
     _parts: list[str] = field(default_factory=list)
     _headings: list[tuple[str, str]] = field(default_factory=list)
 
@@ -128,6 +132,10 @@ class Report:
         """Markup of our own making; whoever calls this has escaped what came from outside."""
         self._parts.append(raw)
 
+    def _verdict(self) -> str:
+        sentences = "".join(f"<p>{escape(one)}</p>" for one in self.verdict)
+        return f'<section class="verdict" aria-label="Verdict">{sentences}</section>' if sentences else ""
+
     def write(self, path: Path, manifest: dict[str, Any]) -> Path:
         """The page, whole or not at all."""
         contents = "".join(f'<li><a href="#{name}">{escape(text)}</a></li>' for name, text in self._headings)
@@ -136,7 +144,7 @@ class Report:
             f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
             f'content="width=device-width, initial-scale=1"><title>{escape(self.title)}</title>'
             f"<style>{STYLE}</style></head><body><h1>{escape(self.title)}</h1>"
-            f'<p class="lead">{escape(self.lead)}</p><nav><ol>{contents}</ol></nav><main>'
+            f'<p class="lead">{escape(self.lead)}</p>{self._verdict()}<nav><ol>{contents}</ol></nav><main>'
             f"{BEGIN}{''.join(self._parts)}{END}"
             f'<h2 id="{MADE}">How this was made</h2><pre>'
             f"{escape(str(manifest.get('command', '')))}</pre><details><summary>"

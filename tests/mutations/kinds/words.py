@@ -101,8 +101,8 @@ KINDS = [
     ),
     Kind(
         "synonyms", _synonyms, ["synonyms.tsv"],
-        ["pairs", "--axiom", "STMC1", "--collection", "beir", "--ranker", "ranker", "--documents", "3", "--no-wordnet",
-         "--synonyms", "synonyms.tsv", "-o", "out/pairs.jsonl"], 20,
+        ["pairs", "--axiom", "STMC1", "--collection", "beir", "--ranker", "ranker", "--documents", "3",
+         "--no-wordnet", "--synonyms", "synonyms.tsv", "-o", "out/pairs.jsonl"], 20,
     ),
     Kind(
         "block list", _block_list, ["list.txt"],
