@@ -25,7 +25,7 @@ TRAINS = ["--backbone", RANKER, "--collection", COLLECTION, "--folds", "1", "--s
           "--set", "max_length=40"]  # fmt: skip
 COMMANDS = {
     "rank": ["rank", *READS],
-    "audit": ["audit", *READS, "-n", "4", "--no-wordnet"],
+    "audit": ["audit", *READS, "--documents", "4", "--no-wordnet"],
     "audit of pairs": ["audit", *READS, "--pairs", "pairs.jsonl"],
     "patch": ["patch", *PAIRS],
     "patch by category": ["patch", *PAIRS, "--sites", "blocks", "--by", "category"],

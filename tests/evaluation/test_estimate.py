@@ -135,7 +135,7 @@ def test_cliffs_delta_of_pairs_of_one_document_has_no_interval():
     """Five violating pairs of one document against many others: nothing is known of other documents."""
     values = [9.0, 8.0, 7.5, 9.5, 8.5, *np.linspace(0, 8, 40).tolist()]
     found = delta_interval(values, [True] * 5 + [False] * 40, ["q0"] * 5 + queries(20, 2))
-    assert found.no_interval == TOO_FEW
+    assert found.reason == TOO_FEW
 
 
 def test_cliffs_delta_of_groups_wholly_apart_is_not_sure_to_be_1():
