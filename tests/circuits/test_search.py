@@ -12,6 +12,7 @@ from whyrank.circuits.search import Search, backward_search
 from whyrank.circuits.shares import Shares
 from whyrank.circuits.threshold import BORDERLINE, KEPT, LEFT, Threshold
 from whyrank.core.errors import UserError
+from whyrank.core.progress import no_progress
 from whyrank.evaluation.bootstrap import Resampled
 from whyrank.interventions.api import patch
 from whyrank.rankers.load import load
@@ -76,7 +77,8 @@ def test_senders_that_are_followed_keep_their_rows_of_all_pairs(ranker):
     for one, other in zip(whole.steps[1:], raced.steps[1:], strict=True):
         assert other.followed < one.followed and other.chosen_on == 4 and sum(other.pairs.values()) == 12
         for edge in other.edges:
-            assert edge.share == pytest.approx(one.shares[edge.sender], abs=1e-6)
+            # the scores' float32 rounding differs with the batch, and with the number of threads
+            assert edge.share == pytest.approx(one.shares[edge.sender], abs=1e-5)
 
 
 def test_a_search_that_is_stopped_goes_on(ranker, tmp_path):
@@ -92,9 +94,7 @@ def test_a_search_that_is_stopped_goes_on(ranker, tmp_path):
         calls.append(name)
         if len(calls) == 2:
             raise Stopped
-        from whyrank.circuits.search import quietly
-
-        return quietly(name, count)
+        return no_progress(name, count)
 
     with pytest.raises(Stopped):
         backward_search(ranker, sets, how, shards=tmp_path, watch=watch)
