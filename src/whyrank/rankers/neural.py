@@ -34,11 +34,29 @@ NOT_CONTENT = frozenset({"_name_or_path", "transformers_version", "dtype", "torc
 ReadOut = Callable[[Tensor, Inputs], Tensor]
 
 
+class SiteValues(Mapping[Site, Tensor]):
+    """Values by site, also looked up by the site's name: `values["L2.H3.z"]` and `values["2.3"]` are the same."""
+
+    def __init__(self, by_site: Mapping[Site, Tensor]) -> None:
+        self._by_site = dict(by_site)
+
+    def __getitem__(self, site: Site | str) -> Tensor:
+        return self._by_site[as_site(site)]
+
+    def __iter__(self) -> Iterator[Site]:
+        return iter(self._by_site)
+
+    def __len__(self) -> int:
+        return len(self._by_site)
+
+
 class RankerTrace(NamedTuple):
-    """The scores [B] of one opened pass, and the values of the sites read."""
+    """One opened pass: the scores [B], the values of the sites that were read (detached), and the tokens of each
+    text, special ones included. Rows beyond a text's own tokens are padding."""
 
     scores: Tensor
-    values: dict[Site, Tensor]
+    values: SiteValues
+    tokens: list[list[str]]
 
 
 class NeuralRanker(Ranker):
@@ -135,33 +153,45 @@ class NeuralRanker(Ranker):
         pairs: Sequence[Pair],
         *,
         side: str = "document",
-        read: Iterable[Site] = (),
-        replace: Mapping[Site, Value] | None = None,
+        read: Iterable[Site | str] = (),
+        replace: Mapping[Site, Value] | Mapping[str, Value] | None = None,
         categories: Mapping[str, Tensor] | None = None,
     ) -> RankerTrace:
-        """One opened pass over a batch of pairs, with gradients where they are switched on.
+        """One opened pass over a batch of pairs: `read` and `replace` name sites, as values or as text.
 
-        `side` says which text's pass is opened in families that encode query and document apart;
-        `logits` may be read, and is the score.
+        `side` says which text's pass is opened in families that encode query and document apart; `logits` may be
+        read, and is the score. The scores have gradients where these are switched on; the values have none.
         """
-        sites = list(read)
-        logits = [site for site in sites if site.part == "logits"]
+        sites = list(map(as_site, read))
         inner = [site for site in sites if site.part != "logits"]
         below = [Site("resid", layer) for layer in range(self.encoder.layers * self.reads_all_layers)]
         inputs = self.opened_inputs(pairs, side)
+        changed = {as_site(site): value for site, value in (replace or {}).items()}
         run = self.encoder.run(
-            inputs, rows=self.rows, read=[*inner, *below], replace=replace, categories=categories
+            inputs, rows=self.rows, read=[*inner, *below], replace=changed, categories=categories
         )
         states = run.hidden
         if self.reads_all_layers:
             states = torch.stack([*(run.values[site] for site in below), run.hidden], dim=1)
         scores = self.score_states(states, inputs, pairs, side)
         finite(scores.detach().cpu().numpy(), pairs, self.name)
-        return RankerTrace(scores, {site: run.values.get(site, scores) for site in [*inner, *logits]})
+        values = {site: run.values.get(site, scores).detach() for site in sites}
+        return RankerTrace(scores, SiteValues(values), self._tokens(inputs))
+
+    def _tokens(self, inputs: Inputs) -> list[list[str]]:
+        """Each sequence's own tokens, as text."""
+        name = self.pieces.tokenizer.id_to_token
+        rows = zip(inputs.ids.tolist(), inputs.lengths.tolist(), strict=True)
+        return [[str(name(token)) for token in ids[:length]] for ids, length in rows]
 
     def batch(self, sequences: Sequence[Sequenced]) -> Inputs:
         """The sequences as one padded batch on the encoder's device."""
         return Inputs.of(sequences, self.pieces.pad_id, self.encoder.device)
+
+
+def as_site(site: Site | str) -> Site:
+    """The site itself, or the one that a text names."""
+    return Site.parse(site) if isinstance(site, str) else site
 
 
 def batches_by_length(sequences: Sequence[Sequenced], tokens: int = TOKENS_A_BATCH) -> Iterator[list[int]]:
