@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from whyrank.evaluation.evaluate import evaluate as evaluate
     from whyrank.explain.words import explain_words as explain_words
     from whyrank.interventions.api import patch as patch
+    from whyrank.papers.api import study as study
     from whyrank.rankers.load import load as load
     from whyrank.rankers.ranker import Ranker as Ranker
 
@@ -42,6 +43,7 @@ _PUBLIC = {
     "make_pairs": "whyrank.axioms.api",
     "open_collection": "whyrank.collections.catalogue",
     "patch": "whyrank.interventions.api",
+    "study": "whyrank.papers.api",
 }
 
 __all__ = [*_PUBLIC, "__version__"]

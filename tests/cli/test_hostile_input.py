@@ -94,10 +94,9 @@ def term_frequency(out):
 
 
 def semantic_circuit(out):
-    from tests.papers.test_semantic_circuit import SMALL
-    from whyrank.cli.study import run_semantic_circuit
+    from tests.papers.test_semantic_circuit import SMALL, run_small
 
-    run_semantic_circuit(RANKER, COLLECTION, out, replace(SMALL, max_length=40, queries=12), Path("list.txt"))
+    run_small(RANKER, COLLECTION, out, replace(SMALL, max_length=40, queries=12), terms=Path("list.txt"))
 
 
 def disentangled(out):

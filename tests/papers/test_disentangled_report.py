@@ -74,7 +74,7 @@ def test_only_orders_are_compared_and_only_where_ours_is_significant():
     assert found["DGRe against BERT, nDCG@20"].verdict == AGREES
     assert (
         found["DGRe against BM25, nDCG@20"].verdict == OPEN
-        and "do not tell" in found["DGRe against BM25, nDCG@20"].told
+        and "do not tell" in found["DGRe against BM25, nDCG@20"].why
     )
     assert found["DGRe against BERT, nDCG@20"].paper == "above: 0.5530, 0.4541 (Robust04)"
     order = found["order of 3 models by nDCG@20"]
@@ -83,7 +83,7 @@ def test_only_orders_are_compared_and_only_where_ours_is_significant():
         and order.ours == "DGRe > BM25 > BERT"
         and order.verdict == OPEN
     )
-    assert "tau +0.33" in order.told
+    assert "tau +0.33" in order.why
 
 
 def lengths_at(cut):

@@ -5,15 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from whyrank.cli.study import commands, run_semantic_circuit
+from whyrank.cli.caller import terminal
+from whyrank.cli.study import commands
 from whyrank.collections.demo import open_demo
 from whyrank.core.errors import UserError
 from whyrank.evaluation.interval import Interval
-from whyrank.pages.findings import AGREES, DIFFERS, OPEN, Beside
+from whyrank.pages.findings import AGREES, DIFFERS, OPEN, Finding
 from whyrank.pages.page import Report
+from whyrank.papers.api import study
+from whyrank.papers.rare_words import rare_words
 from whyrank.papers.semantic_circuit.study import StudySizes, leading_head, stages
-from whyrank.papers.stage import Stage
-from whyrank.papers.stand_ins import stand_in_words
+from whyrank.papers.study import Stage
 
 SMALL = StudySizes(
     to_logits=12, to_heads=4, activation=2, counting=1, length=2, randoms=1, max_length=48, two_tokens=2,
@@ -21,41 +23,48 @@ SMALL = StudySizes(
 )  # fmt: skip
 
 
+def run_small(ranker, collection, out, sizes=SMALL, **options):
+    return study(
+        "semantic-circuit", ranker=ranker, collection=collection, out=out, sizes=sizes, verbs=commands(),
+        caller=terminal(), **options,
+    )  # fmt: skip
+
+
 def test_a_stage_says_the_command_that_does_the_same():
-    stage = Stage("x", "X", "patch", Path("r"), {
-        "ranker": "ce", "pairs": [Path("a"), Path("b")], "out": Path("run"), "n": 3, "skip": True, "compare": None,
+    stage = Stage("x", "X", commands()["patch"], Path("run"), {
+        "ranker": "ce", "pairs": [Path("a"), Path("b")], "first": 3, "skip": True, "compare": None,
         "max_length": lambda: 96,
     })  # fmt: skip
-    said = "patch --ranker ce --pairs a --pairs b -o run -n 3 --skip --max-length 96"
-    assert " ".join(stage.resolved().words()) == said
+    said = "whyrank patch --ranker ce --pairs a --pairs b --first 3 --skip --max-length 96 -o run"
+    assert stage.resolved().command == said
 
 
 def test_the_plan_names_arguments_that_the_commands_have():
     from inspect import signature
 
-    plan = stages("ce", "demo", Path("run"), StudySizes(), terms=Path("t"), extras=("finetune",))
-    assert {stage.command for stage in plan} <= set(commands())
+    plan = stages("ce", "demo", Path("run"), StudySizes(), commands(), terms=Path("t"), extras=("finetune",))
     for stage in plan:
-        assert set(stage.arguments) <= set(signature(commands()[stage.command]).parameters), stage.name
+        if stage.verb.__name__ != "pairs":
+            assert set(stage.arguments) <= set(signature(stage.verb).parameters), stage.name
     sizes = {stage.name: stage.arguments for stage in plan}
     assert sizes["circuit"]["to_logits"] >= 500 and sizes["circuit"]["to_heads"] >= 100
     with pytest.raises(UserError, match="no stage 'dance'"):
-        stages("ce", "demo", Path("run"), StudySizes(), terms=Path("t"), extras=("dance",))
+        stages("ce", "demo", Path("run"), StudySizes(), commands(), terms=Path("t"), extras=("dance",))
 
 
 def test_numbers_agree_when_the_papers_is_in_our_interval():
-    assert Beside.number("r", 0.5, 0.52, Interval(0.45, 0.6), "9").verdict == AGREES
-    lower = Beside.number("r", 0.5, 0.3, Interval(0.2, 0.4), "9")
-    assert lower.verdict == DIFFERS and "lower" in lower.told
-    assert Beside.number("r", 0.5, None, Interval.none("not defined"), "9").verdict == OPEN
-    assert Beside.number("r", 0.5, 0.5, Interval.none("too few queries"), "1").judged == "–: no interval"
+    assert Finding.number("r", 0.5, 0.52, Interval(0.45, 0.6), "9").verdict == AGREES
+    lower = Finding.number("r", 0.5, 0.3, Interval(0.2, 0.4), "9")
+    assert lower.verdict == DIFFERS and "lower" in lower.why
+    assert Finding.number("r", 0.5, None, Interval.none("not defined"), "9").verdict == OPEN
+    assert Finding.number("r", 0.5, 0.5, Interval.none("too few queries"), "1").judged == "–: no interval"
 
 
 def test_sets_of_heads_are_told_apart():
-    found = Beside.heads("heads", ["10.1", "10.4"], ["10.1", "9.3"], "9")
-    assert found.verdict == DIFFERS and "1 of the paper's 2" in found.told
-    assert "not: 10.4" in found.told and "more: 9.3" in found.told
-    assert Beside.heads("heads", ["10.1"], ["10.1"], "9").verdict == AGREES
+    found = Finding.heads("heads", ["10.1", "10.4"], ["10.1", "9.3"], "9")
+    assert found.verdict == DIFFERS and "1 of the paper's 2" in found.why
+    assert "not: 10.4" in found.why and "more: 9.3" in found.why
+    assert Finding.heads("heads", ["10.1"], ["10.1"], "9").verdict == AGREES
 
 
 def test_the_leading_head_is_the_scoring_head_with_the_largest_share(tmp_path):
@@ -80,20 +89,20 @@ def test_a_report_holds_another(tmp_path):
     assert page.count("<h1>") == 1 and page.count('id="section-1"') == 1
 
 
-def test_stand_ins_are_rare_and_not_asked_for(tmp_path, real):
+def test_rare_words_are_rare_and_in_no_query(tmp_path, real):
     tokenizer = real("ce-minilm-l12").pieces.tokenizer
-    path = stand_in_words(tmp_path / "words.txt", open_demo(), tokenizer)
+    path = rare_words(tmp_path / "words.txt", open_demo(), tokenizer)
     words = [line for line in path.read_text().splitlines() if not line.startswith("#")]
     queries = " ".join(open_demo().queries.values()).lower()
     assert len(words) >= 5 and not [word for word in words if f" {word} " in f" {queries} "]
     before = path.read_text()
-    assert stand_in_words(path, open_demo(), tokenizer).read_text() == before
+    assert rare_words(path, open_demo(), tokenizer).read_text() == before
 
 
 @pytest.mark.slow
 def test_the_whole_study(tmp_path, real, capfd):
     real("ce-minilm-l12")
-    run_semantic_circuit("ce-minilm-l12", "demo", tmp_path / "run", SMALL)
+    run_small("ce-minilm-l12", "demo", tmp_path / "run")
     told = json.loads((tmp_path / "run" / "study.json").read_text())
     told_stages = json.loads((tmp_path / "run" / "manifest.json").read_text())["stages"]
     assert [stage["name"] for stage in told_stages][-2:] == ["semantic-bm", "semantic-bm-paper"]
@@ -104,5 +113,5 @@ def test_the_whole_study(tmp_path, real, capfd):
     assert "http" not in page.replace("http://www.w3.org", "").replace("https://matplotlib.org", "").replace(
         "http://purl.org", "").replace("http://creativecommons.org", ""), "a report needs no network"  # fmt: skip
     capfd.readouterr()
-    run_semantic_circuit("ce-minilm-l12", "demo", tmp_path / "run", SMALL)
+    run_small("ce-minilm-l12", "demo", tmp_path / "run")
     assert capfd.readouterr().err.count("done before") == len(told_stages)

@@ -37,7 +37,7 @@ def test_heads_of_tas_b_itself_are_compared(name):
     assert found["heads that carry an appended term"].verdict == AGREES
     assert found["heads that count (TFC2)"].verdict == DIFFERS
     assert found["0.9, appended, ranks 1-10: share"].verdict == AGREES, "0.45 in our 0.45 [0.40, 0.50]"
-    assert found["1.6, appended, ranks 1-10: share"].told == "ours is lower"
+    assert found["1.6, appended, ranks 1-10: share"].why == "ours is lower"
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.7, AGREES), (0.52, OPEN), (0.3, DIFFERS)])
@@ -46,7 +46,7 @@ def test_half_the_gap_is_asked_of_the_top_ranks_alone(share, expected):
     told["together"]["positive"] |= {"share": 0.9, **ends(0.9)}
     told["together"]["positive"]["bands"]["1-10"] = {"share": share, **ends(share), "n": 10}
     row = rows(told)["leading heads together at the injected term, ranks 1-10"]
-    assert row.verdict == expected and row.n == "10 pairs" and "measured on the other" in row.told
+    assert row.verdict == expected and row.n == "10 pairs" and "measured on the other" in row.why
 
 
 def test_heads_together_that_were_not_measured():
@@ -60,7 +60,7 @@ def test_rank_bands_differ_only_where_their_intervals_are_apart():
     assert verdict(small(), "shares of leading heads by rank band") == AGREES
     unsure = {**small()["sets"], "append": one_set({"0.1": 0.3, "1.0": 0.4}, width=0.5, **SIZE)}
     row = rows(small(sets=unsure))["shares of leading heads by rank band"]
-    assert row.verdict == OPEN and row.told == "surely larger in 1-10: 0 of 2, surely smaller: 0"
+    assert row.verdict == OPEN and row.why == "surely larger in 1-10: 0 of 2, surely smaller: 0"
     empty = one_set({"0.1": 0.3}, **SIZE) | {"splits": {}}
     assert "shares of leading heads by rank band" not in rows(small(sets={**small()["sets"], "append": empty}))
 
@@ -86,7 +86,7 @@ def test_cls_gathers_the_signal_in_the_last_third():
     row = rows(small())[what]
     assert row.verdict == AGREES and row.ours == "most in layer 1 of 2 (0.50 [0.45, 0.55])"
     mean = rows(small(reads="the mean of all tokens"))[what]
-    assert mean.verdict == OPEN and mean.told == "this ranker's read-out is the mean of all tokens"
+    assert mean.verdict == OPEN and mean.why == "this ranker's read-out is the mean of all tokens"
     early = [{**row, "lands": {"share": 0.9, **ends(0.9), "n": 12}} if row["layer"] == 0 else row
              for row in small()["flow"]]  # fmt: skip
     assert rows(small(flow=early))[what].verdict == DIFFERS
@@ -139,7 +139,7 @@ def test_a_gain_by_an_effect_that_may_be_nothing_is_not_told():
         marginal={"L1.H0.z": curve([0.5] * 10, "falls", None)},
     )
     row = rows(told)["gain of one more beyond k = 10, by the whole effect"]
-    assert (row.ours, row.verdict, row.told) == ("not measured", OPEN, "no head surely has an effect to gain on")
+    assert (row.ours, row.verdict, row.why) == ("not measured", OPEN, "no head surely has an effect to gain on")
 
 
 def test_gains_beyond_k_10_that_nobody_asked_for():
@@ -162,7 +162,7 @@ def test_violations_grow_only_where_intervals_of_enough_documents_are_apart(firs
     one = {**small()["tfc2"]["marginal"], "violations": rates(first, last, n)}
     found = rows(small(tfc2={"marginal": one}))
     row = found["pairs that do not rise (marginal)"]
-    assert (row.verdict, row.told, row.n) == (expected, why, f"{n} documents")
+    assert (row.verdict, row.why, row.n) == (expected, why, f"{n} documents")
     growth = found["how they grow (marginal)"]
     assert growth.verdict == (AGREES if expected == AGREES else OPEN), "best in 97% of draws, if they grow at all"
 
@@ -188,7 +188,7 @@ def test_too_few_pairs_have_no_verdict():
     told = small()
     told["together"]["positive"]["bands"]["1-10"]["n"] = 4
     row = rows(told)["leading heads together at the injected term, ranks 1-10"]
-    assert row.verdict == OPEN and row.told.endswith("no verdict on fewer than 8")
+    assert row.verdict == OPEN and row.why.endswith("no verdict on fewer than 8")
     told["tfc2"]["cumulative"] |= {"adherent_documents": 3}
     assert rows(told)["R2 of log fits, k up to 5 (cumulative)"].verdict == OPEN
     assert rows(told)["late slope over early slope (cumulative)"].verdict == OPEN

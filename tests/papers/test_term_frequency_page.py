@@ -212,7 +212,7 @@ def test_the_atlas_compares_rankers(tmp_path):
 
 def test_the_atlas_puts_the_papers_findings_beside_each_ranker(tmp_path):
     def finding(what, ours, verdict):
-        return {"what": what, "paper": "half", "ours": ours, "n": "9 pairs", "verdict": verdict, "told": ""}
+        return {"what": what, "paper": "half", "ours": ours, "n": "9 pairs", "verdict": verdict, "why": ""}
 
     one = {**page("one", [0.1, 0.9]), "findings": [finding("a", "0.6", "agrees"), finding("b", "0.1", "differs")]}
     two = {**page("two", [0.1, 0.9]), "findings": [finding("b", "0.2", "–")]}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from whyrank.cli import options
-from whyrank.cli.caller import asked
+from whyrank.cli.caller import asked, terminal
 from whyrank.cli.console import command, progress_bar, say, suggest
 from whyrank.cli.opened import open_for_queries
 from whyrank.cli.study_disentangled import disentangled
@@ -18,9 +19,8 @@ from whyrank.core.errors import UserError
 
 if TYPE_CHECKING:
     from whyrank.collections.collection import Collection
+    from whyrank.core.caller import Caller
     from whyrank.core.progress import Progress
-    from whyrank.papers.semantic_circuit.study import StudySizes
-    from whyrank.papers.stage import Stage
     from whyrank.papers.term_frequency.sizes import Sizes
     from whyrank.rankers.neural import NeuralRanker
 
@@ -34,7 +34,7 @@ def semantic_circuit(
     ranker: Annotated[str, typer.Option(help="A cross-encoder.")] = "ce-minilm-l12",
     collection: options.CollectionName = "trec-rag-2024",
     terms: Annotated[
-        Path | None, typer.Option(help="Words to suppress, one a line; default: rare words of the collection.")
+        Path | None, typer.Option(help="Words to suppress, one per line; default: rare words of the collection.")
     ] = None,
     extras: Annotated[
         list[str] | None, typer.Option("--with", help="Also 'finetune' (hours on two cores).")
@@ -46,57 +46,16 @@ def semantic_circuit(
 ) -> None:
     """'Pathway to Relevance': the circuit, its roles, IDF edits, suppression, SemanticBM; about an hour."""
     say(f"study semantic-circuit: {ranker} on {collection}{', quick' if quick else ''}")
-    from whyrank.papers.semantic_circuit.study import StudySizes
+    from whyrank.papers.api import study
 
-    sizes = StudySizes.quick() if quick else StudySizes()
-    run_semantic_circuit(ranker, collection, out, sizes, terms, tuple(extras or ()), quick=quick, seed=seed)
+    study(
+        "semantic-circuit", ranker=ranker, collection=collection, out=out, terms=terms, extras=tuple(extras or ()),
+        quick=quick, seed=seed, verbs=commands(), caller=terminal(),
+    )  # fmt: skip
     suggest(
         f"open {out / 'report.html'} in a browser",
         command("rank", "--ranker", f"semantic-bm:{out / 'semantic-bm'}", "--collection", collection, "-o", "RUN"),
     )
-
-
-def run_semantic_circuit(
-    ranker: str,
-    collection: str,
-    out: Path,
-    sizes: StudySizes,
-    terms: Path | None = None,
-    extras: tuple[str, ...] = (),
-    *,
-    quick: bool = False,
-    seed: int = 0,
-) -> None:
-    """All stages in order, then the report; stages that were done before are not done again."""
-    from whyrank.circuits.reading import cross_encoder
-    from whyrank.core.packages import sha256
-    from whyrank.core.runs import RunFolder
-    from whyrank.papers.semantic_circuit.report import write_study
-    from whyrank.papers.semantic_circuit.study import stages
-    from whyrank.papers.stand_ins import stand_in_words
-    from whyrank.rankers.load import load
-
-    words = terms or out / "stand-ins.txt"
-    plan = stages(ranker, collection, out, sizes, terms=words, extras=extras, seed=seed)
-    if terms is not None and not terms.is_file():
-        raise UserError("no such file", where=terms, todo="one word a line")
-    documents = open_for_queries(collection)
-    opened = cross_encoder(load(ranker, collection=documents))
-    inputs: dict[str, Any] = {
-        "ranker": [opened.name, opened.fingerprint()], "collection": documents.fingerprint(), "sizes": vars(sizes),
-        "split": documents.split, "terms": sha256(terms) if terms else None, "seed": seed,
-    }  # fmt: skip
-    folder = RunFolder.claim(out, "study semantic-circuit", inputs, asked=asked())
-    folder.begin()
-    if terms is None:
-        stand_in_words(words, documents, opened.pieces.tokenizer, seed)
-    done = [run_stage(stage, i, len(plan)) for i, stage in enumerate(plan, start=1)]
-    manifest = folder.record(stages=[{"name": stage.name, "command": command(*stage.words())} for stage in done])
-    parts = [(one.name, one.title, one.result.parent, command(*one.words())) for one in done]
-    about = {"ranker": opened.name, "collection": collection, "quick": quick}
-    paths = write_study(out, parts, about=about, manifest=manifest)
-    folder.save(manifest)
-    say(f"wrote {', '.join(path.name for path in paths)} to {out}")
 
 
 @app.command("term-frequency")
@@ -205,32 +164,24 @@ def _study_one(
     folder.save(manifest)
 
 
-def run_stage(stage: Stage, number: int, of: int) -> Stage:
-    """Does a stage that is not done yet; what it had done of it before a kill is taken up by the command
-    itself."""
-    from whyrank.core.runs import MANIFEST, is_finished
-
-    known = stage.resolved()
-    if is_finished(known.result.parent) if known.result.name == MANIFEST else known.result.exists():
-        say(f"\n[{number}/{of}] {known.title}: done before")
-        return known
-    say(f"\n[{number}/{of}] {known.title}\n{command(*known.words())}")
-    commands()[known.command](**known.arguments)
-    return known
-
-
-def commands() -> dict[str, Callable[..., None]]:
-    """The commands that studies are made of."""
+def commands() -> dict[str, Callable[..., object]]:
+    """The commands that are not verbs yet, as verbs; each goes when its verb comes."""
+    from whyrank.axioms.api import pairs
     from whyrank.cli.circuit import circuit
     from whyrank.cli.edit import edit
     from whyrank.cli.finetune import finetune
     from whyrank.cli.idf import idf
-    from whyrank.cli.pairs import pairs
     from whyrank.cli.patch import patch
     from whyrank.cli.semantic_bm import semantic_bm
     from whyrank.cli.suppress import suppress
 
-    return {
-        "pairs": pairs, "circuit": circuit, "patch": patch, "idf": idf, "edit": edit, "suppress": suppress,
-        "semantic-bm": semantic_bm, "finetune": finetune,
-    }  # fmt: skip
+    some = (circuit, patch, idf, edit, suppress, semantic_bm, finetune)
+    return {"pairs": pairs, **{one.__name__: _as_verb(one) for one in some}}
+
+
+def _as_verb(run: Callable[..., None]) -> Callable[..., None]:
+    @wraps(run)
+    def verb(*, caller: Caller, **arguments: Any) -> None:
+        run(**arguments)
+
+    return verb

@@ -52,7 +52,7 @@ def _circuit(told: dict[str, Any]) -> Iterator[Beside]:
         ("matching heads", MATCHING, told["roles"]["matching"], later),
     ):
         found = Beside.heads(what, heads, _short(ours), count)
-        yield found if known else replace(found, verdict=OPEN, told="another model: its heads are its own")
+        yield found if known else replace(found, verdict=OPEN, why="another model: its heads are its own")
     for what, paper, step in (("to the logits", 0.99, first), ("to the scoring heads' values", 0.83, values)):
         between = step and step["between_sets"]
         if between:
@@ -224,7 +224,7 @@ def _two_tokens(told: dict[str, Any]) -> Iterator[Beside]:
                 f"score of doc1 when IDF goes {direction}, scale {edit['scale']:g}", paper, _value(edit["doc1"]),
                 f"{told['items']} documents", moves and len(beyond) == len(others),
             )  # fmt: skip
-            yield replace(found, told=f"surely more than {len(beyond)} of {len(others)} controls of the same size")
+            yield replace(found, why=f"surely more than {len(beyond)} of {len(others)} controls of the same size")
 
 
 def _surely(one: dict[str, Any], sign: int) -> bool:

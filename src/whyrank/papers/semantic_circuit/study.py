@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from whyrank.circuits.reading import cross_encoder
+from whyrank.collections.collection import Collection
+from whyrank.collections.given import collection_of
+from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
 from whyrank.core.json_file import read_json
+from whyrank.core.packages import sha256
+from whyrank.core.runs import Run
 from whyrank.encoders.site import short_name
-from whyrank.papers.semantic_circuit.paper import MATCHING, is_papers_model
-from whyrank.papers.stage import Stage
+from whyrank.papers.rare_words import rare_words
+from whyrank.papers.semantic_circuit.paper import MATCHING, findings, is_papers_model
+from whyrank.papers.semantic_circuit.results import SemanticCircuit, StageRun, stage_results
+from whyrank.papers.study import Stage, Study, run_stages, run_study
+from whyrank.rankers.cross_encoder import CrossEncoder
+from whyrank.rankers.load import load
+
+#: The verbs by the names that stages give them.
+Verbs = Mapping[str, Callable[..., object]]
 
 #: What can be added to the study, since it takes hours on two cores.
 EXTRAS = ("finetune",)
@@ -50,20 +64,96 @@ class StudySizes:
         )  # fmt: skip
 
 
+def study(
+    ranker: str = "ce-minilm-l12",
+    collection: str = "trec-rag-2024",
+    *,
+    out: Path,
+    terms: Path | None = None,
+    extras: tuple[str, ...] = (),
+    quick: bool = False,
+    sizes: StudySizes | None = None,
+    seed: int = 0,
+    verbs: Verbs,
+    caller: Caller = SILENT,
+) -> SemanticCircuit:
+    """'Pathway to Relevance': the circuit, its roles, IDF edits, suppression, SemanticBM; about an hour.
+
+    `terms`: a file of words to suppress, one per line; default: rare words of the collection. `extras`: also
+    `finetune` (hours on two cores). `quick`: small sizes; `sizes`: your own.
+    """
+    sizes = sizes or (StudySizes.quick() if quick else StudySizes())
+    check_extras(extras)
+    if terms is not None and not terms.is_file():
+        raise UserError("no such file", where=terms, todo="one word per line")
+    documents = collection_of(collection, caller)
+    opened = cross_encoder(load(ranker, collection=documents))
+    asked = SemanticCircuitStudy(ranker, collection, opened, documents, sizes, verbs, terms, extras, quick, seed)
+    found = run_study(asked, out, caller)
+    assert isinstance(found, SemanticCircuit)
+    return found
+
+
+@dataclass(frozen=True)
+class SemanticCircuitStudy(Study):
+    """What was asked, opened."""
+
+    NAME: ClassVar[str] = "semantic-circuit"
+
+    ranker: str
+    collection: str
+    opened: CrossEncoder
+    documents: Collection
+    sizes: StudySizes
+    verbs: Verbs
+    terms: Path | None = None
+    extras: tuple[str, ...] = ()
+    quick: bool = False
+    seed: int = 0
+
+    def inputs(self) -> dict[str, Any]:
+        return {
+            "ranker": [self.opened.name, self.opened.fingerprint()], "collection": self.documents.fingerprint(),
+            "sizes": vars(self.sizes), "split": self.documents.split,
+            "terms": sha256(self.terms) if self.terms else None, "seed": self.seed,
+        }  # fmt: skip
+
+    def results(self, run: Run) -> Iterator[SemanticCircuit]:
+        """All stages in order, then the findings."""
+        out = run.path
+        assert out is not None
+        words = self.terms
+        if words is None:
+            words = rare_words(out / "rare-words.txt", self.documents, self.opened.pieces.tokenizer, self.seed)
+        plan = stages(
+            self.ranker, self.collection, out, self.sizes, self.verbs, terms=words, extras=self.extras,
+            seed=self.seed,
+        )  # fmt: skip
+        done = tuple(StageRun.of(stage) for stage in run_stages(run, plan))
+        rows = findings(stage_results(out, done))
+        yield SemanticCircuit(self.opened.name, self.collection, self.quick, tuple(rows), done)
+
+
+def check_extras(extras: tuple[str, ...]) -> None:
+    """Refuses stages that the study does not have."""
+    unknown = [name for name in extras if name not in EXTRAS]
+    if unknown:
+        raise UserError(f"the study has no stage '{unknown[0]}'", todo=f"extras: {', '.join(EXTRAS)}")
+
+
 def stages(
     ranker: str,
     collection: str,
     out: Path,
     sizes: StudySizes,
+    verbs: Verbs,
     *,
     terms: Path,
     extras: tuple[str, ...] = (),
     seed: int = 0,
 ) -> list[Stage]:
     """Everything in order."""
-    unknown = [name for name in extras if name not in EXTRAS]
-    if unknown:
-        raise UserError(f"the study has no stage '{unknown[0]}'", todo=f"--with takes {', '.join(EXTRAS)}")
+    check_extras(extras)
     files = {axiom: out / "pairs" / f"{axiom.lower()}.jsonl" for axiom in AXIOMS}
     each = -(-sizes.to_logits // 2) * 11 // 10  # some may not align once they are cut
     counts = {
@@ -72,15 +162,15 @@ def stages(
     }  # fmt: skip
     shared: dict[str, Any] = {"ranker": ranker, "collection": collection}
     found = [
-        Stage(f"pairs-{axiom.lower()}", f"{axiom} pairs", "pairs", path,
-              {"axiom": axiom, "collection": collection, "ranker": [ranker], "n": counts[axiom], "seed": seed,
-               "out": path})
+        Stage(f"pairs-{axiom.lower()}", f"{axiom} pairs", verbs["pairs"], path,
+              {"axiom": axiom, "collection": collection, "ranker": ranker, "documents": counts[axiom],
+               "seed": seed})
         for axiom, path in files.items()
     ]  # fmt: skip
     circuit = out / "circuit"
     found.append(
-        Stage("circuit", "The circuit", "circuit", circuit / "manifest.json", {
-            "ranker": ranker, "pairs": list(files.values()), "out": circuit, "to_logits": sizes.to_logits,
+        Stage("circuit", "The circuit", verbs["circuit"], circuit, {
+            "ranker": ranker, "pairs": list(files.values()), "to_logits": sizes.to_logits,
             "to_heads": sizes.to_heads, "randoms": sizes.randoms, "max_length": sizes.max_length,
             "collection": collection, "skip": True, "seed": seed,
         })
@@ -88,53 +178,57 @@ def stages(
     for axiom in ("TFC1", "STMC1"):
         run = out / f"activation-{axiom.lower()}"
         found.append(
-            Stage(f"activation-{axiom.lower()}", f"Activation patching, {axiom}", "patch", run / "manifest.json", {
-                "ranker": ranker, "pairs": files[axiom], "out": run, "n": sizes.activation, "skip": True,
+            Stage(f"activation-{axiom.lower()}", f"Activation patching, {axiom}", verbs["patch"], run, {
+                "ranker": ranker, "pairs": files[axiom], "n": sizes.activation, "skip": True,
                 "max_length": sizes.max_length, "seed": seed,
                 "compare": out / "activation-tfc1" if axiom == "STMC1" else None,
             })
         )  # fmt: skip
-    return [*found, *_edits(shared, out, sizes, terms, seed), *_model(shared, out, sizes, circuit, seed),
-            *(_finetune(shared, out, sizes, seed) if "finetune" in extras else [])]  # fmt: skip
+    return [*found, *_edits(shared, out, sizes, verbs, terms, seed),
+            *_model(shared, out, sizes, verbs, circuit, seed),
+            *(_finetune(shared, out, sizes, verbs, seed) if "finetune" in extras else [])]  # fmt: skip
 
 
-def _edits(shared: dict[str, Any], out: Path, sizes: StudySizes, terms: Path, seed: int) -> list[Stage]:
+def _edits(
+    shared: dict[str, Any], out: Path, sizes: StudySizes, verbs: Verbs, terms: Path, seed: int
+) -> list[Stage]:
     idf, two, suppress = out / "idf", out / "two-tokens", out / "suppress"
     return [
-        Stage("idf", "IDF in the embeddings", "idf", idf / "manifest.json", {**shared, "out": idf}),
-        Stage("two-tokens", "IDF edits on two-token documents", "edit", two / "manifest.json", {
-            **shared, "out": two, "experiment": True, "n": sizes.two_tokens,
+        Stage("idf", "IDF in the embeddings", verbs["idf"], idf, {**shared}),
+        Stage("two-tokens", "IDF edits on two-token documents", verbs["edit"], two, {
+            **shared, "experiment": True, "n": sizes.two_tokens,
             "head": partial(leading_head, out / "circuit"), "seed": seed,
         }),
-        Stage("suppress", "Suppressing terms", "suppress", suppress / "manifest.json", {
-            **shared, "terms": terms, "out": suppress, "n": sizes.suppress, "k": sizes.suppress_k,
+        Stage("suppress", "Suppressing terms", verbs["suppress"], suppress, {
+            **shared, "terms": terms, "n": sizes.suppress, "k": sizes.suppress_k,
             "scales": sizes.suppress_scales, "seed": seed,
         }),
     ]  # fmt: skip
 
 
-def _model(shared: dict[str, Any], out: Path, sizes: StudySizes, circuit: Path, seed: int) -> list[Stage]:
+def _model(
+    shared: dict[str, Any], out: Path, sizes: StudySizes, verbs: Verbs, circuit: Path, seed: int
+) -> list[Stage]:
     run, papers = out / "semantic-bm", out / "semantic-bm-paper"
     arguments = {**shared, "depth": sizes.samples, "queries": sizes.queries, "seed": seed}
     found = [
-        Stage("semantic-bm", "SemanticBM", "semantic-bm", run / "manifest.json",
-              {**arguments, "circuit": circuit, "out": run})
+        Stage("semantic-bm", "SemanticBM", verbs["semantic_bm"], run, {**arguments, "circuit": circuit})
     ]  # fmt: skip
     if is_papers_model(shared["ranker"]):
         found.append(
-            Stage("semantic-bm-paper", "SemanticBM with the paper's 13 matching heads", "semantic-bm",
-                  papers / "manifest.json", {**arguments, "heads": ",".join(MATCHING), "out": papers})
+            Stage("semantic-bm-paper", "SemanticBM with the paper's 13 matching heads",
+                  verbs["semantic_bm"], papers, {**arguments, "heads": ",".join(MATCHING)})
         )  # fmt: skip
     return found
 
 
-def _finetune(shared: dict[str, Any], out: Path, sizes: StudySizes, seed: int) -> list[Stage]:
+def _finetune(shared: dict[str, Any], out: Path, sizes: StudySizes, verbs: Verbs, seed: int) -> list[Stage]:
     run = out / "finetune"
     arguments = {
-        **shared, "out": run, "epochs": sizes.epochs, "seeds": sizes.seeds, "k": sizes.finetune_k,
+        **shared, "epochs": sizes.epochs, "seeds": sizes.seeds, "k": sizes.finetune_k,
         "max_length": sizes.max_length, "queries": sizes.queries, "seed": seed,
     }  # fmt: skip
-    return [Stage("finetune", "IDF-aligned fine-tuning", "finetune", run / "manifest.json", arguments)]
+    return [Stage("finetune", "IDF-aligned fine-tuning", verbs["finetune"], run, arguments)]
 
 
 @dataclass(frozen=True)

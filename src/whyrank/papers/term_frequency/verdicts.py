@@ -15,8 +15,8 @@ def judged(row: Beside, n: int, least: int = FEWEST) -> Beside:
     """The row, without a verdict where it stands on too few pairs or documents."""
     if n >= least or row.verdict == OPEN:
         return row
-    told = f"{row.told}; " if row.told else ""
-    return replace(row, verdict=OPEN, told=f"{told}no verdict on fewer than {least}")
+    told = f"{row.why}; " if row.why else ""
+    return replace(row, verdict=OPEN, why=f"{told}no verdict on fewer than {least}")
 
 
 def beyond(low: float | None, high: float | None, limit: float) -> bool | None:

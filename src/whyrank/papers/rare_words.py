@@ -1,4 +1,4 @@
-"""Words to suppress where a user brings no list: harmless, rare, and never asked for."""
+"""Words to suppress where a user brings no list: harmless, rare, and in no query."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from whyrank.text.words import words
 COUNT, LEAST, MOST = 30, 3, 0.01
 
 
-def stand_in_words(path: Path, collection: Collection, tokenizer: Tokenizer, seed: int = 0) -> Path:
+def rare_words(path: Path, collection: Collection, tokenizer: Tokenizer, seed: int = 0) -> Path:
     """Whole words of the vocabulary that stand in few documents and in no query, drawn with the seed."""
     if path.exists():
         return path
@@ -30,5 +30,5 @@ def stand_in_words(path: Path, collection: Collection, tokenizer: Tokenizer, see
         if LEAST <= df[number] <= max(LEAST, MOST * documents) and word not in asked and len(word) > 3
     ]
     drawn = sorted(random.Random(f"{seed} stand-ins").sample(sorted(set(rare)), min(COUNT, len(set(rare)))))
-    write_text(path, "# words of the collection that stand in for a block list\n" + "\n".join(drawn) + "\n")
+    write_text(path, "# rare words of the collection, in place of a block list\n" + "\n".join(drawn) + "\n")
     return path

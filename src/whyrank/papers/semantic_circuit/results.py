@@ -1,0 +1,81 @@
+"""What the study returns: the findings, and the stages, whose own run folders lie beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from whyrank.core.json_file import read_json
+from whyrank.core.results import Result
+from whyrank.pages.findings import DIFFERS, Finding, count_sentence, findings_frame, plot_verdicts
+from whyrank.papers.study import Stage
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from whyrank.core.runs import Manifest
+
+#: The result file of each stage that the findings are read from.
+RESULT_FILES = {
+    "circuit": "circuit.json", "activation-tfc1": "summary.json", "activation-stmc1": "summary.json",
+    "idf": "idf.json", "two-tokens": "edit.json", "suppress": "suppress.json", "semantic-bm": "semantic_bm.json",
+    "semantic-bm-paper": "semantic_bm.json", "finetune": "finetune.json",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StageRun:
+    """A stage that was run: where in the study's folder, and the command that does the same."""
+
+    name: str
+    title: str
+    path: str
+    command: str
+
+    @classmethod
+    def of(cls, stage: Stage) -> StageRun:
+        return cls(stage.name, stage.title, stage.out.name, stage.command)
+
+
+def stage_results(out: Path, stages: Sequence[StageRun]) -> dict[str, dict[str, Any]]:
+    """What the result files of the stages hold, by the names of the stages."""
+    return {
+        one.name: read_json(out / one.path / RESULT_FILES[one.name], dict[str, Any])
+        for one in stages
+        if one.name in RESULT_FILES
+    }
+
+
+@dataclass(frozen=True, repr=False)
+class SemanticCircuit(Result):
+    """The findings of 'Pathway to Relevance' beside what was measured here."""
+
+    FILE: ClassVar[str] = "study.json"
+
+    ranker: str
+    collection: str
+    quick: bool
+    findings: tuple[Finding, ...]
+    stages: tuple[StageRun, ...]
+
+    def verdict(self) -> list[str]:
+        """How many findings agree, and which differ."""
+        differing = [row.what for row in self.findings if row.verdict == DIFFERS]
+        which = f"They differ on {'; '.join(differing)}." if differing else "No finding differs."
+        return [count_sentence(self.findings), which]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per finding."""
+        return findings_frame(self.findings)
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """How many findings agree, differ, are open."""
+        return plot_verdicts(self.findings, axes)
+
+    def write_report(self, path: Path, manifest: Manifest) -> Path:
+        from whyrank.papers.semantic_circuit.report import study_page
+
+        return study_page(self, path.parent).write(path, manifest)
