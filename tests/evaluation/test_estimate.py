@@ -20,6 +20,7 @@ from whyrank.evaluation.estimate import (
     is_significant,
     p_over_queries,
     p_text,
+    percent,
     row_text,
 )
 from whyrank.evaluation.interval import NO_SPREAD, NOT_DEFINED, TOO_FEW, Interval
@@ -157,6 +158,19 @@ def test_how_it_is_written():
     assert estimate_text(0.5, Interval.none(TOO_FEW), ".0%") == "50% (too few queries)"
     assert estimate_text(None, Interval.none(TOO_FEW)) == estimate_text(math.nan, Interval(0, 1)) == "–"
     assert row_text({"difference": -0.1, "low": -0.2, "high": 0.0}, "difference", "+.1f") == "-0.1 [-0.2, 0.0]"
+
+
+def test_percentages_are_written_in_one_way():
+    """Nothing that happened is 0%, and nothing that failed once is 100%."""
+    shown = {0.0: "0%", 0.004: "<1%", 0.005: "<1%", 0.0051: "1%", 0.25: "25%", 0.5: "50%", 0.994: "99%",
+             0.9951: ">99%", 1.0: "100%", 1.2: "120%", -0.09: "-9%", -0.001: ">-1%", None: "–", math.nan: "–",
+             }  # fmt: skip
+    assert {value: percent(value) for value in shown} == shown
+    assert percent(0.0004, 1) == "<0.1%" and percent(0.0734, 1) == "7.3%" and percent(0.2, sign="+") == "+20%"
+    assert percent(1 - 1e-13) == "100%", "rounding is no failure"
+    found = Estimate.mean([1.0] * 59 + [0.0], queries(60), share=True)
+    assert found.percent() == found.text(".0%") and found.percent().startswith("98% [9")
+    assert Estimate(0.1, -0.002, 0.9999, 9, 9).text("+.0%") == "+10% [>-1%, >99%]"
 
 
 @pytest.mark.parametrize("queries_", [1, 8, 20])

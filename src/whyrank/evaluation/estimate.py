@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Below this a corrected p-value is significant.
 SIGNIFICANT = 0.05
+#: A form of percentages: with a sign or not, and how many digits after the point.
+_PERCENT = re.compile(r"(\+?)(?:\.(\d+))?%")
 #: Where there is no number.
 NOTHING = "–"
 
@@ -85,6 +88,10 @@ class Estimate:
         """`0.777 [0.711, 0.844]`, `0.777 (too few queries)`, `–`."""
         return estimate_text(self.value, self.interval, form)
 
+    def percent(self, digits: int = 0) -> str:
+        """A share as people read it: `96% [91%, 98%]`."""
+        return self.text(f".{digits}%")
+
     def to_json(self) -> dict[str, Any]:
         """The shape of files that are not typed yet."""
         return {"value": self.value, **self.interval.to_json(), "n": self.pairs, "queries": self.queries}
@@ -139,9 +146,28 @@ def estimate_text(value: float | None, interval: Interval, form: str = ".3f") ->
     if value is None or not math.isfinite(value):
         return NOTHING
     if not interval:
-        return f"{value:{form}} ({interval.reason})"
+        return f"{_number(value, form)} ({interval.reason})"
     plain = form.lstrip("+")
-    return f"{value:{form}} [{interval.low:{plain}}, {interval.high:{plain}}]"
+    return f"{_number(value, form)} [{_number(interval.low, plain)}, {_number(interval.high, plain)}]"
+
+
+def percent(share: float | None, digits: int = 0, sign: str = "") -> str:
+    """How every percentage is written: `96%`; `<1%` and `>99%` for what is not quite nothing or everything; `–`
+    without a value. `sign`: `+` before what is above 0."""
+    if share is None or not math.isfinite(share):
+        return NOTHING
+    least, size = 10.0**-digits, round(100 * abs(share), 9)
+    minus = "-" if share < 0 else sign
+    if 0 < size <= least / 2:
+        return f"{'>-' if minus == '-' else '<'}{least:.{digits}f}%"
+    if 100 - least / 2 <= size < 100:
+        return f"{'<-' if minus == '-' else '>'}{100 - least:.{digits}f}%"
+    return f"{minus if size else ''}{size:.{digits}f}%"
+
+
+def _number(value: float, form: str) -> str:
+    found = _PERCENT.fullmatch(form)
+    return percent(value, int(found[2] or 0), found[1]) if found else f"{value:{form}}"
 
 
 def row_text(row: Mapping[str, Any], value: str = "value", form: str = ".3f", ends: str | None = None) -> str:
