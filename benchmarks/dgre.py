@@ -29,9 +29,9 @@ from whyrank.collections.demo import open_demo
 from whyrank.encoders.inputs import Inputs
 from whyrank.learning.models.chunks import Chunks
 from whyrank.learning.models.dgre import DGRe, DGReSettings
-from whyrank.learning.models.graph_builder import GraphBuilder, GraphShape
+from whyrank.learning.models.graph_layers import GraphBuilder, GraphShape
 from whyrank.learning.models.network import Ingredients, Network
-from whyrank.learning.models.packing import Packing
+from whyrank.learning.models.pooling import Packing
 from whyrank.learning.models.sides import Sides
 from whyrank.learning.models.vanilla import VanillaBert, VanillaSettings
 from whyrank.rankers.find import find_checkpoint

@@ -16,13 +16,13 @@ from pathlib import Path
 from whyrank.collections.bm25 import first_stage
 from whyrank.collections.demo import open_demo
 from whyrank.learning.history import History
-from whyrank.learning.training.judgements import Judged
-from whyrank.learning.training.plan import plan_training
-from whyrank.learning.training.side_by_side import fit_side_by_side, tasks_of
-from whyrank.learning.training.training import Training
+from whyrank.learning.judgements import Judged
+from whyrank.learning.plan import plan_training
+from whyrank.learning.side_by_side import fit_side_by_side, tasks_of
+from whyrank.learning.trainer import Trainer
 
 
-def training(folder: Path, options: argparse.Namespace) -> Training:
+def training(folder: Path, options: argparse.Namespace) -> Trainer:
     """One split of the demo's queries, as many trainings as seeds."""
     demo = open_demo()
     told = {"epochs": options.epochs, "max_length": 128, "chunks": 1, "batch": 8}
@@ -30,7 +30,7 @@ def training(folder: Path, options: argparse.Namespace) -> Training:
         options.model, options.backbone, Judged(demo), first_stage(demo, 50), told, folds=1,
         seeds=range(options.seeds), k=50,
     )  # fmt: skip
-    return Training(plan, folder, folder / ".work", keep="none")
+    return Trainer(plan, folder, folder / ".work", keep="none")
 
 
 def last_value(history: History) -> float:

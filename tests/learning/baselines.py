@@ -51,7 +51,7 @@ def scores(network: Network, pairs) -> list[float]:
 
 
 def check_batch_mates(network: Network, pairs=PAIRS) -> None:
-    """Alone, together, and together in another order, an example has the same score; and not all have one."""
+    """OneProcess, together, and together in another order, an example has the same score; and not all have one."""
     together = scores(network, pairs)
     assert all(map(math.isfinite, together))
     alone = [scores(network, [pair])[0] for pair in pairs]

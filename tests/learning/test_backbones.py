@@ -7,7 +7,7 @@ from tests.learning.baselines import built, check_batch_mates, check_round_trip
 from tests.tiny import ARCHITECTURES
 from whyrank.learning.models.backbone import Backbone
 from whyrank.learning.models.chunker import Chunker
-from whyrank.learning.training.plan import backbone_checkpoint
+from whyrank.learning.plan import backbone_checkpoint
 
 ON_CHUNKS = {
     "dgre": {"max_length": 20, "chunks": 3},

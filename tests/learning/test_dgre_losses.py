@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from tests.learning.graph_models import PAIRS, QUERIES, dgre
-from whyrank.learning.models.critics import Critics, different
 from whyrank.learning.models.distances import distance_loss
-from whyrank.learning.models.information import Club, InfoNCE, Mine
+from whyrank.learning.models.information import Club, Critics, InfoNCE, Mine, different
 
 KINDS = ["mine", "infonce", "club"]
 

@@ -25,8 +25,8 @@ from whyrank.collections.collection import Collection
 from whyrank.core.errors import UserError
 from whyrank.learning.models.catalogue import model_class
 from whyrank.learning.models.drmm import Drmm, DrmmSettings, inverse_frequencies
-from whyrank.learning.models.piece_lexicon import PieceLexicon
-from whyrank.learning.models.word_vectors import stranger
+from whyrank.learning.models.lexicon import PieceLexicon
+from whyrank.learning.models.word_lexicon import stranger
 from whyrank.text.words import words
 
 #: Words of the collection, one that it lacks (never), and opposite, equal and zero vectors; people has no line.

@@ -13,12 +13,11 @@ from tests.learning.small import COLLECTION, DOCUMENTS, FIRST, QUERIES, cross_en
 from whyrank.collections.idf import TokenIdf
 from whyrank.core.errors import UserError
 from whyrank.evaluation.measures import per_query
-from whyrank.learning import pointwise
-from whyrank.learning.alignment import AlignedEmbeddings
-from whyrank.learning.conditions import CONDITIONS, parse_conditions
-from whyrank.learning.finetune import MEASURES, FineTuning
-from whyrank.learning.jobs import Settings
-from whyrank.learning.training.judgements import Judged
+from whyrank.learning.finetuning import pointwise
+from whyrank.learning.finetuning.conditions import CONDITIONS, AlignedEmbeddings, parse_conditions
+from whyrank.learning.finetuning.jobs import Settings
+from whyrank.learning.finetuning.tuner import MEASURES, FineTuner
+from whyrank.learning.judgements import Judged
 from whyrank.rankers.cross_encoder import CrossEncoder
 from whyrank.rankers.load import load
 from whyrank.rankers.rerank import rerank
@@ -35,7 +34,7 @@ def ranker(tmp_path):
 
 
 def tuning(ranker, folder, settings=SETTINGS):
-    return FineTuning.of(ranker, Judged(COLLECTION), FIRST, settings, folder, folder / "work")
+    return FineTuner.of(ranker, Judged(COLLECTION), FIRST, settings, folder, folder / "work")
 
 
 def weights(folder, name):
@@ -55,7 +54,7 @@ def changed(ranker, found):
 
 def test_each_condition_changes_what_it_says(ranker, tmp_path, monkeypatch):
     kept = {}
-    forget = FineTuning.forget
+    forget = FineTuner.forget
     monkeypatch.setattr(
         "whyrank.learning.checkpoints.Checkpoints.forget",
         lambda self: kept.update({self.folder.name: epoch_weights(self.folder / "epoch-0001")}),
@@ -117,7 +116,7 @@ def test_the_chosen_model_is_saved_and_tested_and_loads_as_any_other(ranker, tmp
 
 def test_a_training_that_only_hurts_keeps_the_model_it_began_with(ranker, tmp_path, monkeypatch):
     falling = iter([0.9, 0.5, 0.4, 0.3])
-    monkeypatch.setattr("whyrank.learning.finetune.fmean", lambda values: next(falling))
+    monkeypatch.setattr("whyrank.learning.finetuning.tuner.fmean", lambda values: next(falling))
     (trained,) = tuning(ranker, tmp_path).run()
     assert trained.history.best == 0
     assert changed(ranker, weights(tmp_path, "full-seed0")) == set()

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from whyrank.learning.finetune_report import beside_the_paper, verdict
-from whyrank.learning.finetune_summary import summarise
+from whyrank.learning.finetuning.jobs import Tuned
+from whyrank.learning.finetuning.report import beside_the_paper, verdict
+from whyrank.learning.finetuning.summary import summarise
 from whyrank.learning.history import Epoch, History
-from whyrank.learning.jobs import Tuned
 
 GENERATOR = np.random.default_rng(5)
 QIDS = [f"q{i}" for i in range(25)]

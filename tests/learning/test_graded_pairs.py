@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.learning.small import COLLECTION, FIRST, QRELS
+from whyrank.learning.graded_pairs import GradedPairs, GradedQuery, in_parts
 from whyrank.learning.material import Material
-from whyrank.learning.training.graded_pairs import GradedPairs, GradedQuery, in_parts
 
 MATERIAL = Material.of(COLLECTION, FIRST)
 QIDS = list(QRELS)

@@ -2,8 +2,7 @@
 
 import torch
 
-from whyrank.learning.checkpoints import OPTIMISER, Checkpoints
-from whyrank.learning.epochs import run_epochs
+from whyrank.learning.checkpoints import OPTIMISER, Checkpoints, run_epochs
 from whyrank.learning.history import Epoch, History
 from whyrank.learning.optimisation import Learner
 

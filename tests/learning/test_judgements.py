@@ -7,11 +7,10 @@ from tests.learning.tiny_networks import register
 from tests.learning.tiny_training import QUICK, backbone
 from whyrank.collections.catalogue import open_collection
 from whyrank.core.errors import UserError
-from whyrank.learning.finetune import FineTuning
-from whyrank.learning.jobs import Settings
-from whyrank.learning.training.judgements import judged
-from whyrank.learning.training.plan import plan_training
-from whyrank.learning.training.used import how_parted, parts_used, used_json
+from whyrank.learning.finetuning.jobs import Settings
+from whyrank.learning.finetuning.tuner import FineTuner
+from whyrank.learning.judgements import how_parted, judged, parts_used, used_json
+from whyrank.learning.plan import plan_training
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +33,7 @@ def split_of(what, tmp_path, **how):
     made = plan_training("tiny-cls", backbone(tmp_path), what, FIRST, QUICK, **how)
     ranker = cross_encoder(tmp_path / "ranker")
     settings = Settings(conditions=(), epochs=1, k=8, queries=how.get("queries"))
-    tuned = FineTuning.of(ranker, what, FIRST, settings, tmp_path, tmp_path / "w")
+    tuned = FineTuner.of(ranker, what, FIRST, settings, tmp_path, tmp_path / "w")
     (split,) = made.splits
     assert tuned.split == split
     return split

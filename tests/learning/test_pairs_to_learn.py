@@ -8,8 +8,8 @@ from tests.learning.small import COLLECTION, DOCUMENTS, FIRST, QRELS, QUERIES
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Retrieved
 from whyrank.core.errors import UserError
+from whyrank.learning.finetuning.pointwise import PairsToLearn
 from whyrank.learning.material import Material
-from whyrank.learning.pairs_to_learn import PairsToLearn
 
 MATERIAL = Material.of(COLLECTION, FIRST)
 

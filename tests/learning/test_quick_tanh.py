@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from whyrank.learning.models.quick_tanh import quick_tanh_
+from whyrank.learning.models.pooling import quick_tanh_
 
 
 @pytest.mark.parametrize(("precision", "near"), [(torch.float64, 2e-15), (torch.float32, 5e-7)])

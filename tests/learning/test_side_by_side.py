@@ -4,8 +4,8 @@ import pytest
 
 from tests.learning.tiny_training import assert_equal, still_backbone, training, weights
 from whyrank.core.errors import UserError
-from whyrank.learning.training.side_by_side import fit_side_by_side, tasks_of
-from whyrank.learning.training.training import Training
+from whyrank.learning.side_by_side import fit_side_by_side, tasks_of
+from whyrank.learning.trainer import Trainer
 
 HOW = {"model": "bert", "seeds": (0, 1), "epochs": 2, "max_length": 24}
 
@@ -23,7 +23,7 @@ def test_two_at_a_time_come_to_the_same_as_one_after_another(tmp_path, monkeypat
     assert dict(fit_side_by_side(2, lambda name: beside, tasks, watch)) == dict.fromkeys(tasks)
     assert not beside.unfinished
     assert_equal(weights(tmp_path, "beside"), weights(tmp_path, "calm"))
-    monkeypatch.setattr(Training, "_train", lambda *_: pytest.fail("trained twice"))
+    monkeypatch.setattr(Trainer, "_train", lambda *_: pytest.fail("trained twice"))
     assert beside.run() == expected
     other = tasks_of("mine", training(tmp_path, "other", **HOW))
     ended = {(task, moment.epoch) for task, moment in told if moment.over}

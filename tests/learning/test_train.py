@@ -24,15 +24,15 @@ from tests.learning.tiny_training import (
 from whyrank.collections.collection import Collection
 from whyrank.core.errors import UserError
 from whyrank.evaluation.measures import per_query
+from whyrank.learning import trainer as module
 from whyrank.learning.checkpoints import OPTIMISER
+from whyrank.learning.judgements import Judged, judged
 from whyrank.learning.optimisation import NotFinite
+from whyrank.learning.pairwise import Learners, PairEpochs
+from whyrank.learning.plan import plan_training
+from whyrank.learning.processes import OneProcess
+from whyrank.learning.summary import by_seed, first_stage_values, run_of, summarise
 from whyrank.learning.trained import Trained
-from whyrank.learning.training import training as module
-from whyrank.learning.training.judgements import Judged, judged
-from whyrank.learning.training.pair_learning import Learners, PairEpochs
-from whyrank.learning.training.plan import plan_training
-from whyrank.learning.training.processes import Alone
-from whyrank.learning.training.summary import by_seed, first_stage_values, run_of, summarise
 from whyrank.rankers.load import load
 from whyrank.rankers.ranker import ScoreNotFinite
 
@@ -60,7 +60,7 @@ def test_epochs_are_a_plain_loop_of_torch(tmp_path, accumulate, size):
     plain = copy.deepcopy(network)
     steps = 2 * pairs.steps(size)
     learners = Learners.of(network, told.settings, steps)
-    epochs = PairEpochs(learners, told.material, pairs, told.settings, Alone(), seed=5)
+    epochs = PairEpochs(learners, told.material, pairs, told.settings, OneProcess(), seed=5)
     found = [epochs.train(epoch) for epoch in (1, 2)]
 
     groups, named = [], list(plain.named_parameters())
@@ -270,14 +270,14 @@ def test_patience_ends_a_training(tmp_path):
 
 def test_which_models_are_kept(tmp_path):
     made = plan(tmp_path, epochs=1)
-    from whyrank.learning.training.training import Training
+    from whyrank.learning.trainer import Trainer
 
     for keep, expected in (("first", ["fold1-seed0"]), ("none", [])):
-        Training(made, tmp_path / keep, tmp_path / keep / ".work", keep=keep).run()
+        Trainer(made, tmp_path / keep, tmp_path / keep / ".work", keep=keep).run()
         found = tmp_path / keep / "models"
         assert [path.name for path in found.glob("fold*")] == expected
     with pytest.raises(UserError, match="cannot keep 'some'"):
-        Training(made, tmp_path, tmp_path, keep="some")
+        Trainer(made, tmp_path, tmp_path, keep="some")
 
 
 def test_the_tables_are_means_over_queries(tmp_path):

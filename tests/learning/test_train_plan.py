@@ -13,11 +13,11 @@ from whyrank.cli.train_console import tell_plan
 from whyrank.collections.collection import Collection
 from whyrank.core.errors import UserError
 from whyrank.evaluation.evaluate import evaluate
-from whyrank.learning.training.pair_learning import Learners, Mean, PairEpochs
-from whyrank.learning.training.plan import backbone_checkpoint
-from whyrank.learning.training.processes import Alone
-from whyrank.learning.training.report import write_train
-from whyrank.learning.training.summary import by_seed, run_of, trained
+from whyrank.learning.pairwise import Learners, Mean, PairEpochs
+from whyrank.learning.plan import backbone_checkpoint
+from whyrank.learning.processes import OneProcess
+from whyrank.learning.report import write_train
+from whyrank.learning.summary import by_seed, run_of, trained
 from whyrank.text.words import words
 
 
@@ -135,7 +135,7 @@ def test_accumulation_is_the_same_step_without_mutual_information_and_another_wi
             )  # fmt: skip
             network, pairs = told.new_network(5), told.pairs(1)
             learners = Learners.of(network, told.settings, pairs.steps(10))
-            learned = PairEpochs(learners, told.material, pairs, told.settings, Alone(), seed=5).train(1)
+            learned = PairEpochs(learners, told.material, pairs, told.settings, OneProcess(), seed=5).train(1)
             found[information, accumulate] = learned.losses, network.readout.together.weight.detach()
     for name in ("rank", "distance"):
         assert found["none", 1][0][name] == pytest.approx(found["none", 3][0][name], abs=1e-6)
@@ -151,7 +151,7 @@ def test_critics_rest_where_all_pairs_are_of_one_query(tmp_path, information):
     learners = Learners.of(network, told.settings, 10)
     batch = told.pairs(1).epoch(0, 1)[:4]
     assert len({pair.qid for pair in batch}) > 1
-    epochs = PairEpochs(learners, told.material, told.pairs(1), told.settings, Alone(), seed=0)
+    epochs = PairEpochs(learners, told.material, told.pairs(1), told.settings, OneProcess(), seed=0)
     mean = Mean()
     network.train()
     epochs._step(batch, mean, "the first step")

@@ -9,9 +9,9 @@ import pytest
 from tests.learning.tiny_networks import TinyCls
 from whyrank.core.errors import UserError
 from whyrank.learning.models.catalogue import MODELS, model_class
+from whyrank.learning.options import read_assignments, read_toml, settled
+from whyrank.learning.settings import TrainSettings
 from whyrank.learning.settings_values import names_of, settings_of
-from whyrank.learning.training.options import read_assignments, read_toml, settled
-from whyrank.learning.training.settings import TrainSettings
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,9 @@ from whyrank.interventions.api import patch
 from whyrank.interventions.attribution import Attribution
 from whyrank.interventions.opened import OpenedPair
 from whyrank.interventions.path import PathPatching
-from whyrank.learning.model_card import model_card
 from whyrank.learning.models.catalogue import MODELS, model_class
 from whyrank.learning.models.network import Ingredients
-from whyrank.learning.saved import save_trained
+from whyrank.learning.saved import model_card, save_trained
 from whyrank.learning.trained import Trained, TrainedOnWords, as_ranker
 from whyrank.papers.term_frequency.flow import FinalStates
 from whyrank.rankers.load import load

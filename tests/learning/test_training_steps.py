@@ -12,11 +12,9 @@ from safetensors.torch import load_file, save_file
 from tests.learning.schedules import begun
 from tests.learning.small import COLLECTION, DOCUMENTS, FIRST, QUERIES, checkpoint, cross_encoder
 from tests.tiny import ARCHITECTURES
+from whyrank.learning.finetuning.pointwise import PairsToLearn, PointwiseEpochs, module_logits, mse_on_sigmoid
 from whyrank.learning.material import Material
-from whyrank.learning.optimisation import Learner, parameter_groups, rate_share
-from whyrank.learning.pairs_to_learn import PairsToLearn
-from whyrank.learning.pointwise import PointwiseEpochs, module_logits, mse_on_sigmoid
-from whyrank.learning.seeding import seeded
+from whyrank.learning.optimisation import Learner, parameter_groups, rate_share, seeded
 from whyrank.rankers.load import load
 
 MATERIAL = Material.of(COLLECTION, FIRST)

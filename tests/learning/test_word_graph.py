@@ -4,9 +4,14 @@ import pytest
 import torch
 
 from tests.learning.graph_models import PAIRS, dgre, literal, state_arrays
-from whyrank.learning.models.bipartite_graph import rectified_blocks, similarities, softmax_blocks
 from whyrank.learning.models.sides import Sides
-from whyrank.learning.models.word_graph import rectified_graph, softmax_graph
+from whyrank.learning.models.word_graph import (
+    rectified_blocks,
+    rectified_graph,
+    similarities,
+    softmax_blocks,
+    softmax_graph,
+)
 
 SHAPES = [
     {"masking": masking, "norm": norm, "specials": specials}

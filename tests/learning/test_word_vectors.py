@@ -9,8 +9,7 @@ import torch
 from tests.learning.baselines import ingredients
 from whyrank.collections.collection import Collection
 from whyrank.core.errors import UserError
-from whyrank.learning.models.word_lexicon import WordLexicon
-from whyrank.learning.models.word_vectors import read_vectors, stranger
+from whyrank.learning.models.word_lexicon import WordLexicon, read_vectors, stranger
 
 
 def written(folder, text, name="vectors.txt"):

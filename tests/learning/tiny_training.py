@@ -8,9 +8,9 @@ from safetensors.torch import load_file
 from tests.checkpoints import save
 from tests.learning.small import COLLECTION, FIRST
 from tests.tiny import CONFIGS, shaken
-from whyrank.learning.training.judgements import Judged
-from whyrank.learning.training.plan import plan_training
-from whyrank.learning.training.training import Training
+from whyrank.learning.judgements import Judged
+from whyrank.learning.plan import plan_training
+from whyrank.learning.trainer import Trainer
 
 QUICK = {"epochs": 3, "batch": 8, "rate": 3e-3, "backbone_rate": 1e-3, "critic_rate": 1e-2, "select": "nDCG@5"}
 
@@ -37,7 +37,7 @@ def plan(folder, model="tiny-critic", collection=COLLECTION, folds=3, seeds=(0,)
 
 def training(folder, name="run", **how):
     """A training that writes to a folder of this name."""
-    return Training(plan(folder, **how), folder / name, folder / name / ".work")
+    return Trainer(plan(folder, **how), folder / name, folder / name / ".work")
 
 
 def weights(folder, name="run"):

@@ -30,8 +30,8 @@ from whyrank.edits.two_tokens_report import write_experiment
 from whyrank.edits.unedited import Unedited
 from whyrank.interventions.api import patch
 from whyrank.interventions.report import write_patch
+from whyrank.learning.report import verdict
 from whyrank.learning.tables import differences, table_row
-from whyrank.learning.training.report import verdict
 from whyrank.papers.disentangled.paired import difference, with_holm
 from whyrank.rankers.load import load
 

@@ -10,9 +10,9 @@ from tests.learning.small import COLLECTION, FIRST, QRELS
 from tests.learning.tiny_networks import backbone_of
 from tests.learning.tiny_training import still_backbone
 from whyrank.core.errors import UserError
+from whyrank.learning.judgements import Judged
 from whyrank.learning.models.catalogue import model_class
-from whyrank.learning.training.judgements import Judged
-from whyrank.learning.training.options import settled
+from whyrank.learning.options import settled
 from whyrank.papers.disentangled.collection_numbers import collection_numbers
 from whyrank.papers.disentangled.paper import PAPER
 from whyrank.papers.disentangled.reference_orders import reference_orders

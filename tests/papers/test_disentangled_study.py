@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 import whyrank.cli.study_disentangled as command
-import whyrank.learning.training.training as training_module
+import whyrank.learning.trainer as training_module
 import whyrank.papers.disentangled.report as report_module
 from tests.checkpoints import save
 from tests.cli.run import one_line, whyrank
@@ -16,9 +16,9 @@ from whyrank.cli.study_disentangled import _ground, run_disentangled
 from whyrank.collections.bm25 import first_stage
 from whyrank.collections.collection import Collection
 from whyrank.core.errors import UserError
+from whyrank.learning.judgements import judged as judge
 from whyrank.learning.models.vanilla import VanillaBert
-from whyrank.learning.training.judgements import judged as judge
-from whyrank.learning.training.training import Training
+from whyrank.learning.trainer import Trainer
 from whyrank.papers.disentangled.estimate import work_of
 from whyrank.papers.disentangled.sizes import Sizes
 from whyrank.papers.disentangled.speed import Speed, speed_of
@@ -67,13 +67,13 @@ def told_of(out):
 def trained(monkeypatch):
     """The names of the models that are trained, as often as they are."""
     found = []
-    run = Training.run
+    run = Trainer.run
 
     def counted(self, watch=None):
         found.append(self.work.parent.name)
         return run(self, watch)
 
-    monkeypatch.setattr(Training, "run", counted)
+    monkeypatch.setattr(Trainer, "run", counted)
     return found
 
 
@@ -181,7 +181,7 @@ def test_two_trainings_at_a_time_come_to_the_same(place, monkeypatch, capsys):
     run_disentangled(ground(place, sizes), place / "one", parts, FEW)
     assert to_do == [["bert"], []], "a report after each training"
     to_do.clear()
-    monkeypatch.setattr(Training, "_train", lambda *_: pytest.fail("this process trains nothing"))
+    monkeypatch.setattr(Trainer, "_train", lambda *_: pytest.fail("this process trains nothing"))
     run_disentangled(ground(place, sizes), place / "two", parts, FEW, workers=2)
     assert told_of(place / "two") == told_of(place / "one")
     assert [len(names) for names in to_do] == [1, 0], "and side by side as soon as one is over"
@@ -272,8 +272,8 @@ def test_speeds_are_of_learning_and_of_scoring_and_change_nothing(place):
 
 
 def test_seeds_that_are_added_are_trained_alone_and_come_to_the_same(place, monkeypatch):
-    jobs, fit = [], Training.fit
-    monkeypatch.setattr(Training, "fit", lambda self, job, watch: (jobs.append(job), fit(self, job, watch))[1])
+    jobs, fit = [], Trainer.fit
+    monkeypatch.setattr(Trainer, "fit", lambda self, job, watch: (jobs.append(job), fit(self, job, watch))[1])
     told = {}
     for out, counts in (("at-once", (2,)), ("added", (1, 2, 1))):
         for count in counts:

@@ -6,7 +6,7 @@ from statistics import fmean
 import pytest
 
 from whyrank.collections.records import Retrieved
-from whyrank.learning.measured import Candidates
+from whyrank.learning.material import Candidates
 from whyrank.papers.disentangled import reference_orders
 from whyrank.papers.disentangled.reference_orders import in_random_order
 

@@ -18,7 +18,7 @@ from whyrank.collections.records import fingerprint_of
 
 if TYPE_CHECKING:
     from whyrank.core.runs import RunFolder
-    from whyrank.learning.finetune import FineTuning, Moment, Watch
+    from whyrank.learning.finetuning.tuner import FineTuner, OnProgress, TuningProgress
 
 RESULT = "finetune.json"
 EVERY = "full,aligned-full,embeddings,aligned-embeddings"
@@ -52,11 +52,11 @@ def finetune(
     from whyrank.circuits.reading import cross_encoder
     from whyrank.collections.catalogue import open_collection
     from whyrank.core.runs import RunFolder
-    from whyrank.learning.conditions import parse_conditions
-    from whyrank.learning.finetune import FineTuning
-    from whyrank.learning.jobs import Settings
-    from whyrank.learning.training.contents import lines_hash
-    from whyrank.learning.training.judgements import judged
+    from whyrank.learning.contents import lines_hash
+    from whyrank.learning.finetuning.conditions import parse_conditions
+    from whyrank.learning.finetuning.jobs import Settings
+    from whyrank.learning.finetuning.tuner import FineTuner
+    from whyrank.learning.judgements import judged
     from whyrank.rankers.load import load
 
     settings = Settings(
@@ -80,7 +80,7 @@ def finetune(
     if told is not None:
         say(f"{out} holds the result already")
     else:
-        tuning = FineTuning.of(model, what, first, settings, out, folder.work("training"))
+        tuning = FineTuner.of(model, what, first, settings, out, folder.work("training"))
         told = _train(tuning, folder, {"collection": collection, "first_stage": origin})
     show(told)
     suggest(
@@ -94,10 +94,10 @@ def _cut(ranker: str, max_length: int) -> dict[str, Any]:
     return {} if ranker == "bm25" else {"max_length": max_length}
 
 
-def _train(tuning: FineTuning, folder: RunFolder, about: dict[str, Any]) -> dict[str, Any]:
+def _train(tuning: FineTuner, folder: RunFolder, about: dict[str, Any]) -> dict[str, Any]:
     """Trains all there is to train and writes the results; gives what finetune.json says."""
-    from whyrank.learning.finetune_report import write_finetune
-    from whyrank.learning.finetune_summary import finetuned
+    from whyrank.learning.finetuning.report import write_finetune
+    from whyrank.learning.finetuning.summary import finetuned
 
     say_used(tuning.what, [tuning.split])
     parts = ", ".join(f"{len(qids)} {part}" for part, qids in tuning.split)
@@ -123,7 +123,7 @@ def _best(told: dict[str, Any]) -> str:
 
 
 @contextmanager
-def _training_bar(steps: int, epochs: int) -> Iterator[Watch]:
+def _training_bar(steps: int, epochs: int) -> Iterator[OnProgress]:
     """A bar over the steps of all trainings, with the epoch's loss so far."""
     import sys
 
@@ -134,7 +134,7 @@ def _training_bar(steps: int, epochs: int) -> Iterator[Watch]:
     with Progress(*columns, console=Console(file=sys.stderr)) as bar:
         task = bar.add_task("training", total=steps)
 
-        def tell(moment: Moment) -> None:
+        def tell(moment: TuningProgress) -> None:
             doing = "measuring" if moment.loss is None else f"loss {moment.loss:.4f}"
             what = f"{moment.job}, epoch {moment.epoch}/{epochs}, {doing}"
             bar.update(task, completed=moment.done, description=what)
@@ -146,7 +146,7 @@ def _training_bar(steps: int, epochs: int) -> Iterator[Watch]:
 def show(told: dict[str, Any]) -> None:
     """The table, and what the differences come to, on stdout."""
     from whyrank.cli.means_table import print_means
-    from whyrank.learning.finetune_report import verdict
+    from whyrank.learning.finetuning.report import verdict
 
     print_means(told["table"], len(told["split"]["test"]))
     for sentence in verdict(told):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from whyrank.cli.console import console
-from whyrank.learning.by_measure import Row, by_measure, mean_text
+from whyrank.learning.tables import Row, by_measure, mean_text
 
 
 def print_means(rows: Sequence[Row], queries: int) -> None:

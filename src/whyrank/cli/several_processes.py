@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from whyrank.core.errors import UserError
-from whyrank.learning.training.world import MEETING_POINT
+from whyrank.learning.world import MEETING_POINT
 
 #: Seconds that the first process, which speaks for all, has to end by itself when another has failed.
 GRACE = 10.0

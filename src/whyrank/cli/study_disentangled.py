@@ -20,8 +20,8 @@ from whyrank.engines.engine import open_workers
 
 if TYPE_CHECKING:
     from whyrank.core.progress import Progress
-    from whyrank.learning.training.side_by_side import Task
-    from whyrank.learning.training.training import Training, Watch
+    from whyrank.learning.side_by_side import Task
+    from whyrank.learning.trainer import OnProgress, Trainer
     from whyrank.papers.disentangled.sizes import Sizes
     from whyrank.papers.disentangled.study import DisentangledStudy
     from whyrank.papers.disentangled.trainings import Ground, Trainings
@@ -100,7 +100,7 @@ def disentangled(
     """DGRe and its baselines: Tables 1 to 6 and Figures 6 to 8 of the paper; then BERT and DGRe opened."""
     start = backbone or (QUICK_BACKBONE if quick else BACKBONE)
     say(f"study disentangled: {start} on {collection}{', quick' if quick else ''}")
-    from whyrank.learning.training.options import read_assignments
+    from whyrank.learning.options import read_assignments
     from whyrank.papers.disentangled.sizes import Sizes
     from whyrank.papers.disentangled.variants import parse_models, parse_parts
 
@@ -131,8 +131,8 @@ def _ground(
     """What all trainings share, opened; what is told wrong is refused before that."""
     from whyrank.collections.catalogue import open_collection
     from whyrank.collections.given import first_stage_of
-    from whyrank.learning.training.judgements import judged
-    from whyrank.learning.training.plan import backbone_checkpoint
+    from whyrank.learning.judgements import judged
+    from whyrank.learning.plan import backbone_checkpoint
     from whyrank.papers.disentangled.trainings import Ground, check_told, fewer_tests
 
     check_told(told)
@@ -217,7 +217,7 @@ def _watch(name: str, count: int) -> AbstractContextManager[Progress]:
     return progress_bar(name, count, "pairs")
 
 
-def _watching(training: Training) -> AbstractContextManager[Watch]:
+def _watching(training: Trainer) -> AbstractContextManager[OnProgress]:
     if training.unfinished:
         tell_plan(training)
     return watching(training)

@@ -16,12 +16,12 @@ from whyrank.collections.given import first_stage_of
 from whyrank.collections.records import fingerprint_of
 from whyrank.core.errors import UserError, located
 from whyrank.engines.engine import open_workers
-from whyrank.learning.training.world import process_count, process_index
+from whyrank.learning.world import process_count, process_index
 
 if TYPE_CHECKING:
     from whyrank.core.runs import RunFolder
-    from whyrank.learning.training.processes import Processes
-    from whyrank.learning.training.training import Training
+    from whyrank.learning.processes import Processes
+    from whyrank.learning.trainer import Trainer
 
 RESULT = "train.json"
 #: What a flag is without a flag and without a file.
@@ -103,8 +103,8 @@ def _asked(
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Path]]:
     """What the flags say, else the file, else the defaults; the settings by name; the file's names."""
     from whyrank.learning.models.catalogue import model_class
+    from whyrank.learning.options import read_assignments, read_toml, settled
     from whyrank.learning.settings_values import typed
-    from whyrank.learning.training.options import read_assignments, read_toml, settled
 
     file = read_toml(config) if config else {}
     for name in ("workers", "processes"):
@@ -133,13 +133,13 @@ def _train(
 ) -> None:
     from whyrank.collections.catalogue import open_collection
     from whyrank.core.runs import RunFolder
+    from whyrank.learning.contents import lines_hash, vectors_hash, weights_hash
+    from whyrank.learning.judgements import judged
     from whyrank.learning.models.catalogue import model_class
-    from whyrank.learning.training.contents import lines_hash, vectors_hash, weights_hash
-    from whyrank.learning.training.judgements import judged
-    from whyrank.learning.training.options import settled
-    from whyrank.learning.training.plan import backbone_checkpoint, plan_training
-    from whyrank.learning.training.processes import open_processes
-    from whyrank.learning.training.training import Training
+    from whyrank.learning.options import settled
+    from whyrank.learning.plan import backbone_checkpoint, plan_training
+    from whyrank.learning.processes import open_processes
+    from whyrank.learning.trainer import Trainer
 
     settled(model_class(asked["model"]), told, asked)  # what is told wrong is refused before anything is opened
     with located(by_file.get("backbone"), asked["backbone"]):
@@ -169,7 +169,7 @@ def _train(
     processes = open_processes()
     work, about = folder.work("training"), {"candidates": f"{origin}, {asked['k']} a query"}
     about["judgements"] = what.source("train")
-    training = Training(plan, out, work, processes=processes, keep=asked["keep"], about=about)
+    training = Trainer(plan, out, work, processes=processes, keep=asked["keep"], about=about)
     result = folder.result(RESULT)
     if result is not None:
         say(f"{out} holds the result already")
@@ -180,10 +180,10 @@ def _train(
     suggest(f"open {out / 'report.html'} in a browser", *_next(result, asked, out, set(opened.qrels)))
 
 
-def _run(training: Training, folder: RunFolder, processes: Processes, about: dict[str, Any]) -> dict[str, Any]:
+def _run(training: Trainer, folder: RunFolder, processes: Processes, about: dict[str, Any]) -> dict[str, Any]:
     """Trains all there is to train; the first process writes the results. `about` goes into the manifest."""
-    from whyrank.learning.training.side_by_side import tasks_of
-    from whyrank.learning.training.summary import trained
+    from whyrank.learning.side_by_side import tasks_of
+    from whyrank.learning.summary import trained
 
     tell_plan(training)
     if processes.index == 0:
@@ -201,11 +201,11 @@ def _run(training: Training, folder: RunFolder, processes: Processes, about: dic
 
 
 def _write(
-    training: Training, folder: RunFolder, result: dict[str, Any], fitted: Any, about: dict[str, Any]
+    training: Trainer, folder: RunFolder, result: dict[str, Any], fitted: Any, about: dict[str, Any]
 ) -> None:
     from whyrank.collections.trec import write_run
-    from whyrank.learning.training.report import write_train
-    from whyrank.learning.training.summary import run_of
+    from whyrank.learning.report import write_train
+    from whyrank.learning.summary import run_of
 
     facts = {"jobs": len(result["runs"]), "pairs_an_epoch": result["pairs"], "judgements": result["judgements"]}
     manifest = folder.record(**facts, **about)

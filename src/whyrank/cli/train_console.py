@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whyrank.core.errors import UserError
+    from whyrank.learning.judgements import Judged
+    from whyrank.learning.settings import TrainSettings
+    from whyrank.learning.side_by_side import Task, TrainingOf
     from whyrank.learning.splits import Split
-    from whyrank.learning.training.judgements import Judged
-    from whyrank.learning.training.settings import TrainSettings
-    from whyrank.learning.training.side_by_side import Task, TrainingOf
-    from whyrank.learning.training.training import Training, TrainingMoment
+    from whyrank.learning.trainer import Trainer, TrainingProgress
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def only_the_first_speaks() -> Iterator[None]:
         yield
 
 
-def tell_plan(training: Training) -> None:
+def tell_plan(training: Trainer) -> None:
     """What is about to be done, and what cannot be."""
     plan = training.plan
     say_used(plan.what, plan.splits)
@@ -63,14 +63,14 @@ def tell_plan(training: Training) -> None:
 
 def say_used(what: Judged, splits: Sequence[Split]) -> None:
     """What is learned from, chosen by and tested on: files, queries and judgements."""
-    from whyrank.learning.training.used import how_parted, parts_used
+    from whyrank.learning.judgements import how_parted, parts_used
 
     say(how_parted(what, len(splits)))
     for part in parts_used(what, splits[0]) if len(splits) == 1 else ():
         say(f"  {part}")
 
 
-def watching(training: Training) -> AbstractContextManager[Callable[..., None]]:
+def watching(training: Trainer) -> AbstractContextManager[Callable[..., None]]:
     """A bar; one that workers have done, or that was killed at its very end, has nothing to show."""
     if not training.unfinished:
         return nullcontext(lambda moment: None)
@@ -81,7 +81,7 @@ def train_beside(
     workers: int, training_of: TrainingOf, tasks: Mapping[Task, int], settings: TrainSettings
 ) -> Iterator[tuple[Task, UserError | None]]:
     """Fits tasks so many at a time, under one bar; gives each that is over, and why its loss is no number."""
-    from whyrank.learning.training.side_by_side import fit_side_by_side
+    from whyrank.learning.side_by_side import fit_side_by_side
 
     say(f"{len(tasks)} trainings, {min(workers, len(tasks))} at a time, one thread each")
     with training_bar(sum(tasks.values()), settings) as tell:
@@ -100,7 +100,7 @@ def training_bar(steps: int, settings: TrainSettings) -> Iterator[Callable[..., 
     with Progress(*columns, console=Console(file=sys.stderr, highlight=False, soft_wrap=True)) as bar:
         task = bar.add_task("training", total=steps)
 
-        def tell(moment: TrainingMoment, whose: str = "") -> None:
+        def tell(moment: TrainingProgress, whose: str = "") -> None:
             who = whose or str(moment.job)
             if moment.losses:
                 losses[who] = " ".join(f"{name} {value:.4f}" for name, value in moment.losses.items())
@@ -118,7 +118,7 @@ def training_bar(steps: int, settings: TrainSettings) -> Iterator[Callable[..., 
 def show(result: dict[str, Any]) -> None:
     """The table, each fold and seed, and what the difference comes to, on stdout."""
     from whyrank.cli.means_table import print_means
-    from whyrank.learning.training.report import verdict
+    from whyrank.learning.report import verdict
 
     folds = [{**row, "name": f"  fold {row['fold']}, seed {row['seed']}"} for row in result["by_fold"]]
     print_means([*result["table"], *folds], result["table"][0]["queries"])

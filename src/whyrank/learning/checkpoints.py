@@ -1,10 +1,18 @@
-"""A training on disk, epoch by epoch: killed at any moment, it goes on after the last epoch that was finished."""
+"""Trainings on disk: killed at any moment, they continue after the last epoch that was finished.
+
+`Checkpoints` keeps the epochs of one training, `run_epochs` trains with them, and `WorkFolder` keeps the results
+of several trainings that run one after another.
+"""
 
 from __future__ import annotations
 
 import io
 import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import safetensors.torch
 import torch
@@ -12,8 +20,8 @@ import torch
 from whyrank.core.atomic import make_once, remove_folder
 from whyrank.core.errors import UserError
 from whyrank.core.kept import content_key, keep, keep_json, kept, kept_json
-from whyrank.learning.history import History
-from whyrank.learning.optimisation import Resumable
+from whyrank.learning.history import Epoch, History, Learned
+from whyrank.learning.optimisation import NotFinite, Resumable
 
 _log = logging.getLogger(__name__)
 WEIGHTS, OPTIMISER, HISTORY = "model.safetensors", "optimiser.pt", "history.json"
@@ -97,3 +105,75 @@ def _state_bytes(learner: Resumable) -> bytes:
     buffer = io.BytesIO()
     torch.save(learner.state(), buffer)
     return buffer.getvalue()
+
+
+@dataclass(frozen=True)
+class WorkFolder:
+    """A folder with the results of the jobs that are finished, and the epochs of the one that runs."""
+
+    path: Path
+
+    def epochs(self, job: object) -> Path:
+        """Where a job keeps its epochs."""
+        return self.path / str(job)
+
+    def result(self, job: object) -> dict[str, Any] | None:
+        """What a finished job came to."""
+        return kept_json(self._result(job), self._key, dict[str, Any])
+
+    def keep(self, job: object, result: dict[str, Any]) -> None:
+        """Says that a job is finished."""
+        keep_json(self._result(job), self._key, result)
+
+    @contextmanager
+    def stopping(self, job: object, rates: str) -> Iterator[None]:
+        """A loss that is no number ends the work with where it was, and which rates to lower."""
+        try:
+            yield
+        except NotFinite as error:
+            kept = any(self.epochs(job).glob("*"))
+            lower = f"the last good epoch is kept there; try a lower {rates}, with another -o"
+            todo = lower if kept else "nothing was learned yet: is the model it starts from whole?"
+            where = self.epochs(job) if kept else None
+            raise UserError(f"{error} of {job}", where=where, todo=todo) from error
+
+    def forget(self) -> None:
+        """Deletes it."""
+        remove_folder(self.path)
+
+    @property
+    def _key(self) -> str:
+        """The folder's own name tells the work."""
+        return content_key(self.path.name)
+
+    def _result(self, job: object) -> Path:
+        return self.path / f"{job}.json"
+
+
+def run_epochs(
+    learner: Resumable,
+    checkpoints: Checkpoints,
+    train_epoch: Callable[[int], float | Learned],
+    validate: Callable[[int], float],
+    epochs: int,
+    patience: int | None = None,
+) -> History:
+    """Trains for `epochs`, or until `patience` of them brought nothing better, and gives their history.
+
+    `train_epoch(epoch)` learns and gives the mean loss, with its parts or without; it must depend on the learner's
+    state and the epoch's number alone. `validate(epoch)` measures the model as it is, the higher the better.
+    Epoch 0, before any training, is a candidate for the best like any other.
+    """
+    history = checkpoints.history()
+    if history is None:
+        history = History((Epoch(0, None, validate(0)),))
+        checkpoints.save(learner, history)
+    else:
+        checkpoints.restore(learner, history)
+    while not history.is_over(epochs, patience):
+        epoch = history.last + 1
+        learned = train_epoch(epoch)
+        loss, losses = learned if isinstance(learned, Learned) else Learned(learned)
+        history = history.and_then(Epoch(epoch, loss, validate(epoch), losses))
+        checkpoints.save(learner, history)
+    return history

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -129,3 +130,27 @@ def _expected(hint: Any) -> str:
         return f"{_expected(inside[0])}, or several with commas between them"
     words = {bool: "true or false", int: "a whole number", float: "a number", str: "text", type(None): NOTHING}
     return words.get(hint, str(hint))
+
+
+def one_of(name: str, value: str, choices: Sequence[str]) -> None:
+    """Raises unless the value is one of the choices."""
+    if value not in choices:
+        raise UserError(f"{name} cannot be {value!r}", todo=f"choose of {', '.join(choices)}")
+
+
+def at_least(name: str, value: float, least: float) -> None:
+    """Raises for a number below the least, and for what is none."""
+    if not value >= least or math.isinf(value):
+        raise UserError(f"{name} cannot be {value}", todo=f"give {least} or more")
+
+
+def share(name: str, value: float) -> None:
+    """Raises unless 0 <= value < 1."""
+    if not 0 <= value < 1:
+        raise UserError(f"{name} cannot be {value}", todo="give a share from 0 up to, and not including, 1")
+
+
+def part(name: str, value: float) -> None:
+    """Raises unless 0 < value <= 1."""
+    if not 0 < value <= 1:
+        raise UserError(f"{name} cannot be {value}", todo="give a number above 0, up to and including 1")

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from whyrank.evaluation.bootstrap import clustered_intervals
-from whyrank.evaluation.estimate import p_over_queries
+from whyrank.evaluation.estimate import p_over_queries, row_text
 from whyrank.evaluation.significance import holm
-from whyrank.learning.measured import Values
+from whyrank.learning.material import Values
 
 #: Row -> the values of each of its seeds; a row that has no seeds has one.
 BySeed = Mapping[str, Sequence[Values]]
@@ -64,3 +64,19 @@ def _gaps(x: Mapping[str, float], y: Mapping[str, float]) -> list[float]:
     """x - y of each query."""
     assert x.keys() == y.keys(), "a paired test is over the same queries"
     return [x[qid] - y[qid] for qid in x]
+
+
+Row = Mapping[str, Any]
+
+
+def by_measure(rows: Sequence[Row]) -> tuple[list[str], dict[str, list[Row]]]:
+    """The measures, and for each name its row of every measure, both in the order in which they come."""
+    measures = list(dict.fromkeys(row["measure"] for row in rows))
+    found = {(row["name"], row["measure"]): row for row in rows}
+    names = dict.fromkeys(row["name"] for row in rows)
+    return measures, {name: [found[name, measure] for measure in measures] for name in names}
+
+
+def mean_text(row: Row) -> str:
+    """`0.7768 [0.7109, 0.8438]`."""
+    return row_text(row, "mean", ".4f")

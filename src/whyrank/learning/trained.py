@@ -16,10 +16,9 @@ from torch import Tensor
 from whyrank.core.errors import UserError
 from whyrank.core.progress import Progress
 from whyrank.encoders.inputs import Inputs
-from whyrank.learning.models.chunks import Chunks
+from whyrank.learning.models.chunks import Chunks, OpenedChunks
 from whyrank.learning.models.network import Network, TransformerNetwork
 from whyrank.learning.models.words import WordNetwork
-from whyrank.learning.opened_chunks import OpenedChunks
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.neural import NOT_CONTENT, TOKENS_A_BATCH, NeuralRanker
 from whyrank.rankers.ranker import Pair, Ranker, Scores, characters_within, finite

@@ -18,11 +18,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from whyrank.learning.models.backbone import Backbone
-from whyrank.learning.models.checks import at_least, one_of
 from whyrank.learning.models.chunker import Chunker
 from whyrank.learning.models.chunks import Chunks
 from whyrank.learning.models.kernels import KERNELS, kernel_sums, soft_frequencies
 from whyrank.learning.models.network import Ingredients, NetworkSettings, Output, TransformerNetwork
+from whyrank.learning.settings_values import at_least, one_of
 
 QUERY_STATES = ("own", "first")
 

@@ -13,7 +13,7 @@ from tokenizers import Encoding, Tokenizer
 from whyrank.core.errors import UserError
 from whyrank.encoders.inputs import Inputs
 from whyrank.learning.models.chunks import ROLES, Chunks
-from whyrank.learning.remembered import Remembered
+from whyrank.learning.models.lru_cache import LRUCache
 from whyrank.rankers.ranker import Pair
 from whyrank.text.pieces import Pieces, Sequenced
 
@@ -59,8 +59,8 @@ class Chunker:
         if self._query_room < 1:
             least = int((SPECIAL + 1) / QUERY_SHARE)
             raise UserError(f"{self.max_length} tokens are too few to read", todo=f"max_length is {least} or more")
-        self._read: Remembered[Pair, ReadText] = Remembered(KEPT_TOKENS, _tokens)
-        self._queries: Remembered[str, str] = Remembered(KEPT_QUERIES, _one)
+        self._read: LRUCache[Pair, ReadText] = LRUCache(KEPT_TOKENS, _tokens)
+        self._queries: LRUCache[str, str] = LRUCache(KEPT_QUERIES, _one)
 
     @property
     def longest(self) -> int:

@@ -1,33 +1,100 @@
 """DGRe: a re-ranker that takes spurious word relations out of the graph, and the unrelated out of the document.
 
 'Disentangled Graph Recurrent Network for Document Ranking' (Dong, Niu, Yuan & Li 2022). At each layer: the
-adaptive word graph (Eq. 7-10, `word_graph`), words refined by it (Eq. 11, `gated_graph`), mixed (Eq. 12,
-`dense_attention`), the document decomposed (Eq. 14/15, `decomposition`), a value read out; all values make the
-score (Eq. 16/17, `layer_readout`). Trained by the rank loss, and lambda times the triangle of distances
-(`distances`) and the mutual information of the parts (`critics`).
+adaptive word graph (Eq. 7-10, `word_graph`), words refined by it (Eq. 11, `graph_layers`), mixed (Eq. 12,
+`DenseAttention`), the document decomposed (Eq. 14/15, `Decomposition`), a value read out; all values make the
+score (Eq. 16/17, `graph_layers`). Trained by the rank loss, and lambda times the triangle of distances
+(`distances`) and the mutual information of the parts (`information`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.functional import normalize, scaled_dot_product_attention
 
 from whyrank.core.errors import UserError
 from whyrank.learning.models.backbone import Backbone
-from whyrank.learning.models.checks import at_least, one_of, part
 from whyrank.learning.models.chunks import Chunks
-from whyrank.learning.models.critics import Critics
-from whyrank.learning.models.decomposition import Decomposition
-from whyrank.learning.models.dense_attention import DenseAttention
-from whyrank.learning.models.graph_network import GraphNetwork, GraphSettings, LayerRead, Scene
-from whyrank.learning.models.information import INFORMATION
+from whyrank.learning.models.graph_network import GraphNetwork, GraphSettings, LayerRead, Scene, WordRelations
+from whyrank.learning.models.information import INFORMATION, Critics
 from whyrank.learning.models.network import NetworkSettings, Output
-from whyrank.learning.models.pooling import mean_of_words
-from whyrank.learning.models.word_relations import WordRelations
+from whyrank.learning.models.pooling import Packing, counts, largest, mean_of_words
+from whyrank.learning.models.sides import Sides
+from whyrank.learning.settings_values import at_least, one_of, part
+
+
+class Parts(NamedTuple):
+    """The means over the query's words of Z_dr and of Z_dn, [B, d] each."""
+
+    related: Tensor
+    unrelated: Tensor
+
+
+class Decomposition(nn.Module):
+    """A document's words in two parts, related and unrelated to the query (Eq. 14 and 15):
+
+    A = sigmoid((W_q Z_q)(W_d Z_d)^T), [m, n];  Z_dr = A Z_d,  Z_dn = (1 - A) Z_d, [m, d] each.
+
+    With `per_length` both are divided by the number n of the document's words, without which long documents have
+    long vectors; the equations do not. A document in chunks is one document of n words, each of which meets the
+    copy of the query in its own chunk. Only the means over the query's m words are ever read, so these are made
+    at once: the mean of A over its rows, times Z_d.
+    """
+
+    def __init__(self, width: int, per_length: bool = True) -> None:
+        super().__init__()
+        self.query = nn.Linear(width, width, bias=False)
+        self.document = nn.Linear(width, width, bias=False)
+        self.per_length = per_length
+
+    def forward(self, words: Tensor, sides: Sides) -> Parts:
+        """The parts of Z [C, S, d]."""
+        chunks = sides.chunks
+        share = self.relations(words, sides).sum(dim=1) / chunks.query.sum(dim=1, keepdim=True).clamp(min=1)
+        both = torch.stack([share, 1 - share], dim=1) * chunks.document[:, None]
+        summed = chunks.sum_over_chunks(both @ words)
+        if self.per_length:
+            summed = summed / counts(chunks.document, chunks)[:, None, None]
+        return Parts(summed[:, 0], summed[:, 1])
+
+    def related_units(self, words: Tensor, sides: Sides) -> Tensor:
+        """The mean [B, d] of the unit vectors of the rows of Z_dr, for distances of words."""
+        chunks = sides.chunks
+        weights = self.relations(words, sides) * chunks.document[:, None]
+        units = normalize(chunks.sum_over_chunks(weights @ words), dim=-1)
+        return units.sum(dim=1) / largest(chunks.query.sum(dim=1), chunks).clamp(min=1)[:, None]
+
+    def relations(self, words: Tensor, sides: Sides) -> Tensor:
+        """A [C, Q, S], 0 in rows of `span` that are no words of the query. W_d goes to the query's few words."""
+        asking = self.query(words[:, sides.span]) @ self.document.weight
+        return torch.sigmoid(asking @ words.mT) * sides.chunks.query[:, sides.span, None]
+
+
+class DenseAttention(nn.Module):
+    """Every word as a mixture of all refined words of its chunk (Eq. 12), which no mask makes sparse:
+    Z = softmax((W_a h)(W_h h)^T) h, padding masked.
+
+    With `scale` the products are divided by sqrt(d), as attention usually is; the equation has no such factor. As
+    W_a and W_h only ever meet as W_a^T W_h, that product is made once and applied to one side.
+    """
+
+    def __init__(self, width: int, scale: bool = True) -> None:
+        super().__init__()
+        self.asking = nn.Linear(width, width, bias=False)
+        self.asked = nn.Linear(width, width, bias=False)
+        self.factor = width**-0.5 if scale else 1.0
+
+    def forward(self, tokens: Tensor, packing: Packing, chunks: Chunks) -> Tensor:
+        """Z [C, S, d] of the packed h [N, d]; rows of padding are of no use."""
+        both = self.asking.weight.T @ self.asked.weight
+        asking, words = packing.unpack(tokens @ both)[:, None], packing.unpack(tokens)[:, None]
+        mask = None if chunks.inputs.mask is None else chunks.real[:, None, None, :]
+        return scaled_dot_product_attention(asking, words, words, attn_mask=mask, scale=self.factor)[:, 0]
 
 
 @dataclass(frozen=True)

@@ -13,18 +13,15 @@ from torch.nn.functional import normalize
 
 from whyrank.core.errors import UserError
 from whyrank.learning.models.backbone import Backbone
-from whyrank.learning.models.checks import at_least, one_of, share
 from whyrank.learning.models.chunker import Chunker
 from whyrank.learning.models.chunks import Chunks
 from whyrank.learning.models.distances import COMPARED, DISTANCES, distance_loss
-from whyrank.learning.models.gated_graph import GatedGraph
-from whyrank.learning.models.graph_builder import GraphBuilder, GraphShape
-from whyrank.learning.models.layer_readout import GatedPool, LayerReadout
+from whyrank.learning.models.graph_layers import GatedGraph, GatedPool, GraphBuilder, GraphShape, LayerReadout
 from whyrank.learning.models.network import Ingredients, NetworkSettings, Output, TransformerNetwork
-from whyrank.learning.models.packing import Packing
-from whyrank.learning.models.pooling import mean_of_words
+from whyrank.learning.models.pooling import Packing, mean_of_words
 from whyrank.learning.models.sides import Sides
 from whyrank.learning.models.word_graph import MASKINGS, NORMS
+from whyrank.learning.settings_values import at_least, one_of, share
 
 
 @dataclass(frozen=True)
@@ -143,3 +140,38 @@ class GraphNetwork(TransformerNetwork):
             how = self.settings.literal_distance, self.settings.distance_of
             found["distance"] = self.settings.weight * distance_loss(output.parts, self.settings.distance, *how)
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class WordRelations:
+    """The rows of A that are query words, the columns that are document words: [m, n], with the word pieces.
+
+    A document in chunks is one document: each of its words meets the copy of the query in its own chunk.
+    """
+
+    query: tuple[str, ...]
+    document: tuple[str, ...]
+    relations: Tensor
+
+    @classmethod
+    def of(cls, model: GraphNetwork, batch: Chunks, masking: str | None = None, layer: int = -1) -> WordRelations:
+        """The relations of a batch of one example at one of the refined layers (the last: -1)."""
+        _check(model, batch, masking)
+        layer = range(model.refined_layers)[layer]
+        state = model.backbone(batch.inputs)[-model.refined_layers :][layer]
+        scene = model.scene(batch)
+        found = model.graphs(layer, state, scene.sides, scene.packing, masking).matrix()
+        blocks = [a[q][:, d] for a, q, d in zip(found, batch.query, batch.document, strict=True)]
+        ids, name = batch.inputs.ids, model.backbone.pieces.tokenizer.id_to_token
+        query, document = (
+            tuple(str(name(int(one))) for one in some) for some in (ids[0][batch.query[0]], ids[batch.document])
+        )
+        return cls(query, document, torch.cat(blocks, dim=1))
+
+
+def _check(model: GraphNetwork, batch: Chunks, masking: str | None) -> None:
+    if batch.examples != 1:
+        raise ValueError(f"{batch.examples} examples; a word graph is looked at one example at a time")
+    one_of("masking", masking or "none", MASKINGS)
+    if masking == "learned" and model.graphs.thresholds is None:
+        raise UserError("this model has learned no threshold", todo="see it as none, heuristic or adaptive")

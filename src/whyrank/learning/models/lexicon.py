@@ -1,4 +1,5 @@
-"""The units that DRMM and Conv-KNRM compare, by number, with their vectors."""
+"""The units that DRMM and Conv-KNRM compare, by number, with their vectors: word pieces here, words in
+`word_lexicon`."""
 
 from __future__ import annotations
 
@@ -9,11 +10,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
+from tokenizers import Encoding, Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
 
 from whyrank.collections.collection import Collection
-from whyrank.learning.remembered import Remembered
+from whyrank.collections.idf import document_frequencies
+from whyrank.learning.models.backbone import Backbone
+from whyrank.learning.models.lru_cache import LRUCache
+from whyrank.learning.models.network import Ingredients
 from whyrank.rankers.ranker import Pair
 from whyrank.text.tokens import Span
 
@@ -65,7 +70,7 @@ class Lexicon(nn.Module, ABC):
 
     def __init__(self, vectors: Tensor, learned: bool) -> None:
         super().__init__()
-        self._read: Remembered[tuple[str, int], Units] = Remembered(KEPT_UNITS, _count)
+        self._read: LRUCache[tuple[str, int], Units] = LRUCache(KEPT_UNITS, _count)
         if learned:
             self.vectors = nn.Parameter(vectors)
         else:
@@ -132,3 +137,45 @@ def document_texts(collection: Collection) -> Iterator[str]:
 
 def _count(units: Units) -> int:
     return len(units.numbers) + BESIDE_UNITS
+
+
+#: Tokens of a text, where there is no limit: nothing is cut here.
+LONGEST = 2**31
+
+
+class PieceLexicon(Lexicon):
+    """The vocabulary of a checkpoint; what its tokenizer does not know is one unit of it, the unknown token."""
+
+    def __init__(self, tokenizer: Tokenizer, vectors: Tensor, learned: bool) -> None:
+        super().__init__(vectors, learned)
+        self.tokenizer = tokenizer
+
+    @classmethod
+    def of(cls, ingredients: Ingredients, learned: bool) -> PieceLexicon:
+        if ingredients.untrained:
+            return cls(ingredients.checkpoint.pieces(LONGEST).tokenizer, torch.zeros(1, 1), learned)
+        tokenizer, vectors = ingredients.once("pieces", lambda: _embeddings(ingredients.backbone()))
+        return cls(tokenizer, vectors.clone(), learned)
+
+    def units(self, text: str) -> Sequence[int | str]:
+        return self._encoded(text).ids
+
+    def spans(self, text: str) -> Sequence[Span]:
+        return self._encoded(text).offsets
+
+    def _encoded(self, text: str) -> Encoding:
+        self.tokenizer.no_truncation()
+        return self.tokenizer.encode(text, add_special_tokens=False)
+
+    def frequencies(self, collection: Collection) -> tuple[Tensor, int]:
+        """A piece counts where it would match, also within a longer word. An embedding matrix may have more rows
+        than its tokenizer has tokens, or fewer."""
+        counted, documents = document_frequencies(self.tokenizer, document_texts(collection), as_words=False)
+        found = torch.zeros(len(self), dtype=torch.float64)
+        known = torch.from_numpy(counted)[: len(found)]
+        found[: len(known)] = known.double()
+        return found, documents
+
+
+def _embeddings(backbone: Backbone) -> tuple[Tokenizer, Tensor]:
+    return backbone.pieces.tokenizer, backbone.encoder.word_embeddings.detach().clone()

@@ -5,8 +5,8 @@ information: each layer's value is of the pooled refined words and [CLS]. By def
 its published code: [CLS] and the middle [SEP] on their sides, and neighbouring words of the document.
 
     A_l = softmax(mask(E_l W_l (E_l W_l)^T / sqrt(d)))                  `word_graph`, heuristic
-    X_l = T steps of the gated graph network with A_l, from E_l          `gated_graph`
-    v_l = w_l [pool(X_l), E_l[CLS]],  g = w [v_1 .. v_L],  f = sigmoid(g)    `layer_readout`
+    X_l = T steps of the gated graph network with A_l, from E_l          `graph_layers`
+    v_l = w_l [pool(X_l), E_l[CLS]],  g = w [v_1 .. v_L],  f = sigmoid(g)    `graph_layers`
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From the words of chunks to one vector an example: means and maxima over all chunks of each."""
+"""From the words of chunks to one vector per example, and the real tokens packed without padding."""
 
 from __future__ import annotations
 
@@ -33,3 +33,27 @@ def max_of_words(words: Tensor, chunks: Chunks) -> Tensor:
     if chunks.inputs.mask is not None:
         words = words.masked_fill(~chunks.real[:, :, None], -torch.inf)
     return largest(words.amax(dim=1), chunks)
+
+
+class Packing:
+    """From chunks [C, S, ...] to their N real tokens [N, ...] and back; a mere view where nothing is padded."""
+
+    def __init__(self, chunks: Chunks) -> None:
+        self._shape = chunks.inputs.ids.shape
+        self._places = None if chunks.inputs.mask is None else chunks.real.flatten().nonzero()[:, 0]
+
+    def pack(self, values: Tensor) -> Tensor:
+        flat = values.flatten(0, 1)
+        return flat if self._places is None else flat[self._places]
+
+    def unpack(self, tokens: Tensor) -> Tensor:
+        """The tokens in their places; padding is 0."""
+        if self._places is not None:
+            room = tokens.new_zeros(self._shape.numel(), *tokens.shape[1:])
+            tokens = room.index_copy(0, self._places, tokens)
+        return tokens.unflatten(0, self._shape)
+
+
+def quick_tanh_(values: Tensor) -> Tensor:
+    """tanh x = 2 sigmoid(2x) - 1, within the precision's rounding of 1; the values are overwritten."""
+    return values.mul_(2).sigmoid_().mul(2).sub_(1)

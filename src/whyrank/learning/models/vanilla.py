@@ -11,10 +11,10 @@ from typing import ClassVar, Self
 from torch import Tensor, nn
 
 from whyrank.learning.models.backbone import Backbone
-from whyrank.learning.models.checks import at_least, share
 from whyrank.learning.models.chunker import Chunker
 from whyrank.learning.models.chunks import Chunks
 from whyrank.learning.models.network import Ingredients, NetworkSettings, Output, TransformerNetwork
+from whyrank.learning.settings_values import at_least, share
 
 
 @dataclass(frozen=True)

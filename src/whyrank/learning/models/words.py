@@ -9,9 +9,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from whyrank.learning.models.lexicon import Lexicon, Reading
+from whyrank.learning.models.lexicon import Lexicon, PieceLexicon, Reading
 from whyrank.learning.models.network import Ingredients, Network, NetworkSettings
-from whyrank.learning.models.piece_lexicon import PieceLexicon
 from whyrank.learning.models.word_lexicon import WordLexicon
 from whyrank.rankers.ranker import Pair
 

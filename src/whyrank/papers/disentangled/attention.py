@@ -27,7 +27,7 @@ from whyrank.encoders.encoder import Encoder
 from whyrank.learning.material import Material
 from whyrank.learning.models.graph_network import GraphNetwork
 from whyrank.learning.models.network import Ingredients, TransformerNetwork
-from whyrank.learning.training.plan import backbone_checkpoint
+from whyrank.learning.plan import backbone_checkpoint
 from whyrank.papers.disentangled.graph_mass import graph_shares, graphs_told
 from whyrank.papers.disentangled.kept_models import BEFORE, BERT, DGRE, KeptModels
 from whyrank.papers.disentangled.paired import difference, means, with_holm

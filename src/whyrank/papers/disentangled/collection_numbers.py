@@ -6,10 +6,9 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from statistics import fmean, median, pstdev
 from typing import Any
 
-from whyrank.learning.material import Material
-from whyrank.learning.measured import Values
+from whyrank.learning.judgements import Judged
+from whyrank.learning.material import Material, Values
 from whyrank.learning.splits import Split
-from whyrank.learning.training.judgements import Judged
 from whyrank.text.words import words
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from whyrank.learning.training.plan import Plan
+from whyrank.learning.plan import Plan
 from whyrank.papers.disentangled.sizes import WORD_MODELS
 from whyrank.papers.disentangled.speed import Speed
 from whyrank.papers.disentangled.trainings import Ground

@@ -10,7 +10,7 @@ from whyrank.core.errors import UserError
 from whyrank.core.progress import OpenProgress
 from whyrank.core.stages import Stages
 from whyrank.learning.models.dgre import DGRe
-from whyrank.learning.training.plan import Plan
+from whyrank.learning.plan import Plan
 from whyrank.papers.disentangled.embeddings import embedded
 from whyrank.papers.disentangled.kept_models import KeptModels
 from whyrank.papers.disentangled.variants import rows_of

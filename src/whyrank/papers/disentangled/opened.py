@@ -10,7 +10,7 @@ from typing import Any
 from whyrank.core.errors import UserError
 from whyrank.core.progress import OpenProgress
 from whyrank.core.stages import Stages
-from whyrank.learning.training.plan import Plan
+from whyrank.learning.plan import Plan
 from whyrank.papers.disentangled.attention import spurious_attention
 from whyrank.papers.disentangled.audits import audited
 from whyrank.papers.disentangled.head_maps import head_maps

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median_low
 from typing import Any, NamedTuple
 
-from whyrank.learning.measured import Values
+from whyrank.learning.material import Values
 from whyrank.learning.tables import differences, table_row
 from whyrank.papers.disentangled.tables import Found, only
 from whyrank.papers.disentangled.variants import comparisons, rows_of

@@ -6,8 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 
-from whyrank.learning.material import Material
-from whyrank.learning.measured import Candidates, Values
+from whyrank.learning.material import Candidates, Material, Values
 from whyrank.papers.disentangled.variants import BEST, RANDOM
 
 #: Rotations of a query's candidates at the most.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from whyrank.learning.training.figures import fold_means
+from whyrank.learning.figures import fold_means
 from whyrank.pages.page import Cell, Figure, Figures
 from whyrank.papers.disentangled.opened_figures import attention_figure, axioms_figure, heads_figure
 from whyrank.papers.disentangled.paper import NO_MODELS

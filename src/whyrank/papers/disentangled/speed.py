@@ -11,9 +11,9 @@ from typing import NamedTuple
 import torch
 
 from whyrank.learning.models.network import TransformerNetwork
-from whyrank.learning.seeding import seeded
-from whyrank.learning.training.pair_learning import Learners
-from whyrank.learning.training.plan import Plan
+from whyrank.learning.optimisation import seeded
+from whyrank.learning.pairwise import Learners
+from whyrank.learning.plan import Plan
 from whyrank.papers.disentangled.what_is_read import sampled_pairs
 
 #: Documents that the speed is measured on.

@@ -11,13 +11,12 @@ from typing import Any
 from whyrank.core.errors import UserError
 from whyrank.core.progress import OpenProgress
 from whyrank.core.stages import Stages
-from whyrank.learning.material import Material
-from whyrank.learning.measured import Values
+from whyrank.learning.judgements import used_json
+from whyrank.learning.material import Material, Values
 from whyrank.learning.optimisation import NotFinite
-from whyrank.learning.training.plan import Plan
-from whyrank.learning.training.side_by_side import Task, tasks_of
-from whyrank.learning.training.summary import first_stage_values
-from whyrank.learning.training.used import used_json
+from whyrank.learning.plan import Plan
+from whyrank.learning.side_by_side import Task, tasks_of
+from whyrank.learning.summary import first_stage_values
 from whyrank.papers.disentangled.collection_numbers import collection_numbers
 from whyrank.papers.disentangled.figures import QueryFigures
 from whyrank.papers.disentangled.kept_models import KeptModels

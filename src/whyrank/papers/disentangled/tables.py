@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from whyrank.learning.measured import Values
+from whyrank.learning.material import Values
+from whyrank.learning.summary import folds_together
 from whyrank.learning.tables import differences, table_row
-from whyrank.learning.training.summary import folds_together
 from whyrank.papers.disentangled.variants import BM25, Row
 
 #: Variant -> the values of each seed; the first stage has one.

@@ -18,17 +18,17 @@ from whyrank.collections.records import Run, fingerprint_of
 from whyrank.collections.trec import write_run
 from whyrank.core.errors import UserError, nearest
 from whyrank.core.runs import RunFolder
+from whyrank.learning.contents import lines_hash, vectors_hash, weights_hash
 from whyrank.learning.history import History
+from whyrank.learning.judgements import Judged
 from whyrank.learning.models.catalogue import model_class
 from whyrank.learning.models.words import WordSettings
+from whyrank.learning.plan import Basis, Job, Plan, backbone_checkpoint, plan_training
+from whyrank.learning.report import write_train
+from whyrank.learning.settings import TrainSettings
 from whyrank.learning.settings_values import names_of, settings_of
-from whyrank.learning.training.contents import lines_hash, vectors_hash, weights_hash
-from whyrank.learning.training.judgements import Judged
-from whyrank.learning.training.plan import Basis, Job, Plan, backbone_checkpoint, plan_training
-from whyrank.learning.training.report import write_train
-from whyrank.learning.training.settings import TrainSettings
-from whyrank.learning.training.summary import run_of, summarise, trained
-from whyrank.learning.training.training import Fitted, Training, Watch
+from whyrank.learning.summary import run_of, summarise, trained
+from whyrank.learning.trainer import Fitted, OnProgress, Trainer
 from whyrank.papers.disentangled.sizes import WORD_MODELS, Sizes
 from whyrank.papers.disentangled.variants import Variant
 
@@ -36,7 +36,7 @@ RESULT = "train.json"
 #: Settings of the models that may be told to those that have them; the others are what the tables compare.
 OF_MODELS = ("rank_loss", "margin", "gate_bias", "aggregation", "positions", "vectors")
 #: Shows a training that is about to run; gives what is told of its moments.
-Watching = Callable[[Training], AbstractContextManager[Watch]]
+Watching = Callable[[Trainer], AbstractContextManager[OnProgress]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ class Ground:
         }  # fmt: skip
 
 
-class FirstFoldKept(Training):
+class FirstFoldKept(Trainer):
     """A training that keeps the models of its first fold, of all seeds, or none."""
 
     def model_folder(self, job: Job) -> Path | None:
@@ -140,7 +140,7 @@ class Trainings:
         assert known is not None
         return of_seeds(known, plan.seeds)
 
-    def training(self, variant: Variant) -> Training:
+    def training(self, variant: Variant) -> Trainer:
         """The training of a variant's missing seeds."""
         plan = self.ground.plan(variant)
         return self._begun(variant, replace(plan, seeds=self.missing(variant)), self._claimed(variant, plan))
@@ -152,7 +152,7 @@ class Trainings:
         }  # fmt: skip
         return RunFolder.claim(self.folder / variant.name, "train", inputs, hold=False)
 
-    def _begun(self, variant: Variant, plan: Plan, folder: RunFolder) -> Training:
+    def _begun(self, variant: Variant, plan: Plan, folder: RunFolder) -> Trainer:
         out, keep = folder.path, "all" if variant.kept else "none"
         about = {"candidates": f"{self.ground.origin}, {self.ground.sizes.depth} a query"}
         folder.begin()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from whyrank.learning.training.judgement_words import judgements_used
+from whyrank.learning.judgements import judgements_used
 from whyrank.pages.page import Cell, Report
 
 Told = Mapping[str, Any]

@@ -1,0 +1,134 @@
+"""Learning one pair at a time: the sigmoid of a cross-encoder's logit against relevant (1) or not (0).
+
+loss = mean over the batch of (sigmoid(s(q, d)) - y)^2
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from whyrank.encoders.inputs import Inputs
+from whyrank.learning.material import Material
+from whyrank.learning.optimisation import Learner, NotFinite, seeded
+from whyrank.rankers.cross_encoder import CrossEncoder
+
+#: Told the epoch, the step in it (from 1) and the mean loss of the epoch so far.
+Watch = Callable[[int, int, float], object]
+
+
+def mse_on_sigmoid(logits: Tensor, labels: Tensor) -> Tensor:
+    """The mean of (sigmoid(logit) - label)^2."""
+    return (torch.sigmoid(logits) - labels).square().mean()
+
+
+def module_logits(ranker: CrossEncoder, inputs: Inputs) -> Tensor:
+    """The scores [B] by the checkpoint's own forward pass, which drops out in training; see `CrossEncoder` for
+    what they are where there are two labels."""
+    arguments = {"input_ids": inputs.ids, "attention_mask": inputs.attention_mask.long()}
+    if "token_type_ids" in inspect.signature(ranker.model.forward).parameters:
+        arguments["token_type_ids"] = inputs.types
+    logits = ranker.model(**arguments).logits
+    return logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
+
+
+@dataclass(frozen=True)
+class PointwiseEpochs:
+    """The epochs of a pointwise training with one seed."""
+
+    ranker: CrossEncoder
+    material: Material
+    pairs: PairsToLearn
+    batch: int
+    seed: int
+    watch: Watch | None = None
+
+    def train(self, learner: Learner, epoch: int) -> float:
+        """Learns from each example of the epoch once; gives the mean loss over the examples."""
+        learner.module.train()
+        total, seen = 0.0, 0
+        with seeded(self.seed, epoch):
+            for step, examples in enumerate(self.pairs.batches(self.seed, epoch, self.batch), start=1):
+                total += self._step(learner, examples, f"epoch {epoch}, step {step}") * len(examples)
+                seen += len(examples)
+                if self.watch:
+                    self.watch(epoch, step, total / seen)
+        return total / seen
+
+    def _step(self, learner: Learner, examples: Sequence[Example], where: str) -> float:
+        try:
+            return learner.step(self.loss(examples))
+        except NotFinite as error:
+            raise NotFinite(f"{error} in {where}") from error
+
+    def loss(self, examples: Sequence[Example]) -> Tensor:
+        texts = [self.material.pair(example.qid, example.docno) for example in examples]
+        logits = module_logits(self.ranker, self.ranker.batch(self.ranker.pieces.pairs(texts)))
+        labels = torch.tensor([example.label for example in examples], device=logits.device)
+        return mse_on_sigmoid(logits, labels)
+
+
+class Example(NamedTuple):
+    """A document that is relevant to a query (label 1) or not (label 0)."""
+
+    qid: str
+    docno: str
+    label: float
+
+
+@dataclass(frozen=True)
+class PairsToLearn:
+    """For each query its positives, the documents its negatives are drawn from, and how many a positive gets.
+
+    A negative is never another positive of the query. Where a query has fewer, it gets those it has.
+    """
+
+    queries: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
+    negatives: int = 3
+
+    @classmethod
+    def of(cls, material: Material, qids: Iterable[str], negatives: int = 3) -> PairsToLearn:
+        return cls(tuple((qid, material.positives[qid], material.negatives(qid)) for qid in qids), negatives)
+
+    def __len__(self) -> int:
+        """Examples an epoch; every epoch has as many."""
+        return sum(len(positives) * (1 + self._drawn(pool)) for _, positives, pool in self.queries)
+
+    @property
+    def positives(self) -> int:
+        return sum(len(positives) for _, positives, _ in self.queries)
+
+    def steps(self, batch: int) -> int:
+        """Steps an epoch, in batches of so many examples."""
+        return math.ceil(len(self) / batch)
+
+    def batches(self, seed: int, epoch: int, batch: int) -> list[list[Example]]:
+        """The examples of an epoch, some at a time."""
+        examples = self.epoch(seed, epoch)
+        return [examples[start : start + batch] for start in range(0, len(examples), batch)]
+
+    def epoch(self, seed: int, epoch: int) -> list[Example]:
+        """The examples of an epoch in the order they are learned, both decided by seed and epoch alone."""
+        examples = [example for query in self.queries for example in self._examples(seed, epoch, *query)]
+        random.Random(f"order/{seed}/{epoch}").shuffle(examples)
+        return examples
+
+    def _examples(
+        self, seed: int, epoch: int, qid: str, positives: tuple[str, ...], pool: tuple[str, ...]
+    ) -> list[Example]:
+        draw = random.Random(f"negatives/{seed}/{epoch}/{qid}")
+        found: list[Example] = []
+        for docno in positives:
+            found.append(Example(qid, docno, 1.0))
+            found += [Example(qid, other, 0.0) for other in draw.sample(pool, self._drawn(pool))]
+        return found
+
+    def _drawn(self, pool: tuple[str, ...]) -> int:
+        return min(self.negatives, len(pool))
