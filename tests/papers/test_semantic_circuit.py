@@ -104,8 +104,8 @@ def test_the_whole_study(tmp_path, real, capfd):
     real("ce-minilm-l12")
     run_small("ce-minilm-l12", "demo", tmp_path / "run")
     told = json.loads((tmp_path / "run" / "study.json").read_text())
-    told_stages = json.loads((tmp_path / "run" / "manifest.json").read_text())["stages"]
-    assert [stage["name"] for stage in told_stages][-2:] == ["semantic-bm", "semantic-bm-paper"]
+    stages_run = told["stages"]
+    assert [stage["name"] for stage in stages_run][-2:] == ["semantic-bm", "semantic-bm-paper"]
     whats = [row["what"] for row in told["findings"]]
     for word in ("logits", "U0 against IDF", "doc1", "unsafe below safe", "SemanticBM"):
         assert any(word in what for what in whats), word
@@ -114,4 +114,4 @@ def test_the_whole_study(tmp_path, real, capfd):
         "http://purl.org", "").replace("http://creativecommons.org", ""), "a report needs no network"  # fmt: skip
     capfd.readouterr()
     run_small("ce-minilm-l12", "demo", tmp_path / "run")
-    assert capfd.readouterr().err.count("done before") == len(told_stages)
+    assert capfd.readouterr().err.count("done before") == len(stages_run)
