@@ -54,7 +54,9 @@ def test_rank_then_eval_with_bm25(folder, tmp_path):
         ["q1", "Q0", "d0", "1"], ["q1", "Q0", "d2", "2"], ["q2", "Q0", "d1", "1"], ["q2", "Q0", "d2", "2"],
     ]  # fmt: skip
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["pairs"] == 4
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["manifest.json", "run.trec"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "manifest.json", "rank.json", "run.trec",
+    ]  # fmt: skip
 
     runs = [tmp_path / "run", tmp_path / "run" / "run.trec"]
     done = whyrank(
@@ -64,14 +66,18 @@ def test_rank_then_eval_with_bm25(folder, tmp_path):
     assert "1.0000" in done.stdout
     assert "q2" in done.stdout
     written = json.loads((tmp_path / "e" / "evaluation.json").read_text())
-    assert written["means"]["run"] == {"nDCG@10": 1.0, "P@1": 1.0}
+    assert {name: mean["value"] for name, mean in written["runs"][0]["means"].items()} == {
+        "nDCG@10": 1.0,
+        "P@1": 1.0,
+    }
     assert len(pd.read_parquet(tmp_path / "e" / "per_query.parquet")) == 8
 
 
 def test_eval_prints_json_on_request(folder, tmp_path):
     (tmp_path / "my.run").write_text("q1 Q0 d0 1 2.0 x\nq2 Q0 d2 1 2.0 x\n")
     done = whyrank("eval", tmp_path / "my.run", "--qrels", folder / "qrels" / "test.tsv", "-m", "P@1", "--json")
-    assert json.loads(done.stdout)["means"] == {"my.run": {"P@1": 0.5}}
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["name"] == "my.run" and run["means"]["P@1"]["value"] == 0.5
 
 
 def test_rank_takes_the_users_first_stage_and_a_checkpoint_folder(folder, tmp_path):
@@ -115,7 +121,9 @@ def test_a_killed_rank_goes_on_where_it_was_and_scores_a_damaged_shard_anew(real
     assert (" 99.5 " in (tmp_path / "run" / "run.trec").read_text()) is not damaged, (
         "a whole shard is taken as it is"
     )
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["manifest.json", "run.trec"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "manifest.json", "rank.json", "run.trec",
+    ]  # fmt: skip
 
 
 def test_get_lists_what_can_be_had():
@@ -231,7 +239,7 @@ def test_judgements_that_lie_beside_are_not_taken_for_a_split(folder, tmp_path):
     (folder / "qrels" / "test.tsv.bak").write_text("query-id\tcorpus-id\tscore\nq1\td0\t0\n")
     (folder / "qrels" / "._test.tsv").write_bytes(b"\xff\xfe")
     done = whyrank("eval", tmp_path / "my.run", "--qrels", folder, "-m", "P@1", "--json")
-    assert json.loads(done.stdout)["means"]["my.run"]["P@1"] == 1.0
+    assert json.loads(done.stdout)["runs"][0]["means"]["P@1"]["value"] == 1.0
 
 
 def test_a_run_can_come_through_a_pipe(folder, tmp_path):
@@ -243,7 +251,7 @@ def test_a_run_can_come_through_a_pipe(folder, tmp_path):
     )
     done = subprocess.run(["bash", "-c", code], capture_output=True, text=True)
     direct = whyrank("eval", tmp_path / "my.run", "--qrels", folder, "-m", "P@1", "-m", "Rprec", "--json")
-    assert list(json.loads(done.stdout)["means"].values()) == list(json.loads(direct.stdout)["means"].values())
+    assert json.loads(done.stdout)["runs"][0]["means"] == json.loads(direct.stdout)["runs"][0]["means"]
 
 
 def test_an_evaluation_of_the_same_order_with_other_scores_is_other_work(folder, tmp_path):
@@ -302,4 +310,4 @@ def test_other_inputs_do_not_overwrite_a_run_folder(folder, tmp_path):
     arguments = ["rank", "--ranker", "bm25", "--collection", folder, "-o", tmp_path / "run"]
     assert whyrank(*arguments).returncode == 0
     assert whyrank(*arguments).returncode == 0, "the same work may be done again"
-    assert "other inputs" in one_line(whyrank(*arguments, "-k", "1"))
+    assert "other inputs" in one_line(whyrank(*arguments, "--depth", "1"))

@@ -57,4 +57,4 @@ def test_an_evaluation_of_two_queries(tmp_path, capsys):
         lines = [f"{q} Q0 {d} {i} {3 - i} x\n" for q in ("q1", "q2") for i, d in enumerate((first, second), 1)]
         (tmp_path / f"{name}.run").write_text("".join(lines))
     whyrank_here("eval", tmp_path / "one.run", tmp_path / "two.run", "--qrels", tmp_path / "qrels", "-m", "RR")
-    assert capsys.readouterr().out.count("too few queries") == 2
+    assert capsys.readouterr().out.count("too few queries") == 3

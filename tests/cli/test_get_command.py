@@ -63,7 +63,7 @@ def test_a_collection_cut_to_half_its_documents_is_refused_and_repaired(cache: P
     lines = corpus.read_bytes().splitlines(keepends=True)
     assert len(lines) == 6011
     corpus.write_bytes(b"".join(lines[:3000]))
-    rank = ["rank", "--ranker", "bm25", "--collection", "trec-rag-2024", "-n", 2, "-o", tmp_path / "out"]
+    rank = ["rank", "--ranker", "bm25", "--collection", "trec-rag-2024", "--queries", 2, "-o", tmp_path / "out"]
     complaint = one_line(run(cache, *rank))
     assert "trec-rag-2024 is damaged (file corpus.jsonl: " in complaint
     assert "run 'whyrank get trec-rag-2024'" in complaint
@@ -83,7 +83,7 @@ def test_truncated_weights_are_refused_and_repaired(cache: Path, tmp_path: Path)
     assert first.returncode == 0, first.stderr
     weights = cache / "rankers" / RANKER / "model.safetensors"
     whole, size = sha256(weights), halve(weights)
-    rank = ["rank", "--ranker", RANKER, "--collection", "demo", "-n", 2, "-o", tmp_path / "out"]
+    rank = ["rank", "--ranker", RANKER, "--collection", "demo", "--queries", 2, "-o", tmp_path / "out"]
     complaint = one_line(run(cache, *rank))
     assert f"{RANKER} is damaged (file model.safetensors: {size // 2:,} bytes, not {size:,})" in complaint
     assert f"run 'whyrank get {RANKER}'" in complaint

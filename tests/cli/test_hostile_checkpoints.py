@@ -102,7 +102,7 @@ def old_activation(folder: Path, _: Path) -> None:
 
 
 COMMANDS = {
-    "rank": "rank --ranker R --collection C -k 2 -n 1 -o OUT",
+    "rank": "rank --ranker R --collection C --depth 2 --queries 1 -o OUT",
     "patch": "patch --ranker R --pairs P -o OUT",
     "edit": "edit --ranker R --idf I --up cat=5 --save OUT",
     "train": "train --model bert --backbone R --collection C --folds 1 --seeds 1 --set epochs=1 -o OUT",

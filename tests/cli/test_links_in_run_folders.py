@@ -18,7 +18,7 @@ pytestmark = pytest.mark.security
 PAIR = '{"id": "1", "query": "cat", "baseline": "the cat sat", "perturbed": "the dog sat"}\n'
 #: Every command with a run folder, but for the studies, which are made of these.
 COMMANDS = {
-    "rank": "rank --ranker bm25 --collection C -k 3",
+    "rank": "rank --ranker bm25 --collection C --depth 3",
     "eval": "eval RUN --qrels C",
     "audit": "audit --ranker R --collection C --axiom TFC1 --documents 2",
     "patch": "patch --ranker R --pairs PAIRS",
@@ -42,7 +42,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     (folder / "pairs.jsonl").write_text(PAIR)
     (folder / "terms.txt").write_text("cat\n")
     collection = write_collection(folder / "collection")
-    run(f"rank --ranker bm25 --collection {collection} -k 3 -o {folder / 'run'}")
+    run(f"rank --ranker bm25 --collection {collection} --depth 3 -o {folder / 'run'}")
     idf_file(cross_encoder(folder / "ranker"), folder / "idf.tsv")
     paths = {
         "R": folder / "ranker",

@@ -87,7 +87,7 @@ def test_what_it_writes(done):
 def test_the_fitted_model_ranks(done, collection, tmp_path):
     out, _ = done
     ranked = whyrank(
-        "rank", "--ranker", f"semantic-bm:{out}", "--collection", collection, "-k", 8, "-o", tmp_path / "r"
+        "rank", "--ranker", f"semantic-bm:{out}", "--collection", collection, "--depth", 8, "-o", tmp_path / "r"
     )
     assert ranked.returncode == 0, ranked.stderr
     frame = pd.read_parquet(out / "predictions.parquet")

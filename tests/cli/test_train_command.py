@@ -115,7 +115,7 @@ def test_commands_accept_a_trained_folder(finished, place):
     start = ["--ranker", model, "--collection", collection]
     pairs = ["pairs", "--axiom", "TFC1", *start, "--documents", "3", "-o", out / "tfc1.jsonl"]
     for told in (
-        ["rank", *start, "-k", "4", "-o", out / "rank"],
+        ["rank", *start, "--depth", "4", "-o", out / "rank"],
         ["eval", out / "rank" / "run.trec", place / "run" / "runs" / "seed0.trec", "--qrels", collection],
         ["audit", *start, "--axiom", "TFC1", "--documents", "3", "-o", out / "audit"],
         pairs,

@@ -27,7 +27,7 @@ def test_run_folders_and_files_have_the_modes_that_the_umask_says(umask: int, tm
     ranker = cross_encoder(tmp_path / "ranker")
     write_collection(tmp_path / "collection")
     reads = ["--ranker", str(tmp_path / "ranker"), "--collection", str(tmp_path / "collection")]
-    app(["rank", *reads, "-k", "3", "-o", str(tmp_path / "out" / "rank")], standalone_mode=False)
+    app(["rank", *reads, "--depth", "3", "-o", str(tmp_path / "out" / "rank")], standalone_mode=False)
     pairs = str(tmp_path / "out" / "pairs.jsonl")
     app(["pairs", "--axiom", "TFC1", *reads, "--documents", "2", "-o", pairs], standalone_mode=False)
     app(

@@ -2,7 +2,7 @@
 
 A pair with `contents` (made by `whyrank pairs`) has its fillers counted anew for each tokenizer. Into a user's own
 pair fillers are put only where that is asked for (`pad`). Both are cut to the length that the ranker reads, before
-the change. Whatever differs from the texts as given is counted and told.
+the change. Whatever differs from the texts as given is counted and reported.
 """
 
 from __future__ import annotations
@@ -119,18 +119,18 @@ class TextCounts:
         return asdict(self)
 
     def sentences(self, ranker: str) -> list[str]:
-        """What is told of texts that are not scored as given; nothing when all are."""
-        told = []
+        """Sentences about texts that are not scored as given; none when all are."""
+        found = []
         if self.padded:
-            told.append(f"{self._share(self.padded)} not scored as given: fillers were put in (--pad)")
+            found.append(f"{self._share(self.padded)} not scored as given: fillers were put in (--pad)")
         if self.other_fillers:
-            told.append(
+            found.append(
                 f"{self._share(self.other_fillers)} scored with other fillers than in their text: fillers are "
                 f"counted for the tokenizer of {ranker}"
             )
         if self.cut:
-            told.append(f"{self._share(self.cut)} cut, before the change, to the length that {ranker} reads")
-        return told
+            found.append(f"{self._share(self.cut)} cut, before the change, to the length that {ranker} reads")
+        return found
 
     def _share(self, count: int) -> str:
         return f"{count} of {self.pairs} pair{'s' if self.pairs != 1 else ''} {'is' if count == 1 else 'are'}"

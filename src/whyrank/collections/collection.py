@@ -55,7 +55,7 @@ class Collection:
         run: Path | str | None = None,
         name: str | None = None,
     ) -> Collection:
-        """From a file each; the formats are told from the content, and all may be gzip."""
+        """From a file each; the formats are recognised by the content, and all may be gzip."""
         formats.format_of(Path(documents))  # a missing or unreadable file is refused here, not at the first pass
         return cls(
             name or Path(documents).name.split(".")[0],

@@ -1,4 +1,4 @@
-"""Which reader a file needs, told from its first line: TREC mark-up, JSON lines, tab-separated, columns."""
+"""Which reader a file needs, by its first line: TREC mark-up, JSON lines, tab-separated, columns."""
 
 from __future__ import annotations
 

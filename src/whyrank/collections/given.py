@@ -7,8 +7,8 @@ from pathlib import Path
 from whyrank.collections.bm25 import first_stage
 from whyrank.collections.catalogue import open_collection
 from whyrank.collections.collection import Collection
-from whyrank.collections.formats import read_run
-from whyrank.collections.records import Run
+from whyrank.collections.formats import first_line, read_qrels, read_run
+from whyrank.collections.records import Qrels, Run
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
 
@@ -47,3 +47,24 @@ def first_stage_of(collection: Collection, run: Run | Path | str | None, depth: 
     if not collection.queries:
         raise UserError("there are no queries", where=collection.name, todo="a collection to rank has queries")
     return first_stage(collection, depth), f"BM25's top {depth}"
+
+
+def qrels_of(given: Qrels | Collection | Path | str) -> tuple[Qrels, str]:
+    """The judgements, and where they are from: a qrels file, or a collection's (of its split test, where it has
+    one)."""
+    if not isinstance(given, Path | str | Collection):
+        return given, "the given judgements"
+    if not isinstance(given, Collection):
+        path = Path(given)
+        if path.exists() and not path.is_dir() and not _holds_json(path):
+            return read_qrels(path), str(given)
+    collection = given if isinstance(given, Collection) else open_collection(str(given))
+    if not collection.qrels:
+        raise UserError("this collection has no judgements", where=collection.name, todo="give a qrels file")
+    name = collection.name if isinstance(given, Collection) else given
+    return collection.qrels, f"{collection.judged_by} of {name}" if collection.splits else str(name)
+
+
+def _holds_json(path: Path) -> bool:
+    """A file of JSON lines is a collection (Tevatron's form), not judgements."""
+    return path.is_file() and first_line(path).text.lstrip().startswith("{")

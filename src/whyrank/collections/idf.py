@@ -73,10 +73,10 @@ class TokenIdf:
             known.setdefault(spelling, []).append(number)
         values: dict[int, float] = {}
         for line in read_lines(path):
-            word, tab, told = line.text.partition("\t")
+            word, tab, written = line.text.partition("\t")
             if not tab:
                 raise line.wrong("not a word, a tab and a number", "write one word a line: ranker<TAB>7.2")
-            value = finite_number(line, told.strip(), "IDF")
+            value = finite_number(line, written.strip(), "IDF")
             values |= dict.fromkeys(known.get(word.lower(), ()), value)
         if not values:
             raise UserError(

@@ -172,10 +172,10 @@ def disk_errors(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        told = _disk_error(error, target, FORBIDDEN)
-        if told is None:
+        known = _disk_error(error, target, FORBIDDEN)
+        if known is None:
             raise
-        raise told from error
+        raise known from error
 
 
 def disk_error(error: OSError) -> DiskError | None:

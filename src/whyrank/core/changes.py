@@ -19,9 +19,9 @@ def changes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> str:
         return ""
     old, new = flat(before), flat(json.loads(json.dumps(now)))
     names = [name for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]
-    told = [_change(name, old.get(name), new.get(name)) for name in names[:NAMED]]
+    named = [_change(name, old.get(name), new.get(name)) for name in names[:NAMED]]
     more = [f"and {len(names) - NAMED} more"] * (len(names) > NAMED)
-    return f" ({'; '.join([*told, *more])})" if told else ""
+    return f" ({'; '.join([*named, *more])})" if named else ""
 
 
 def flat(inputs: Mapping[str, Any], above: str = "") -> dict[str, Any]:

@@ -54,10 +54,10 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 def max_line() -> int:
     """The most bytes that a line, or a document in TREC mark-up, may have."""
-    told = os.environ.get(MAX_LINE) or str(DEFAULT_MAX_LINE)
-    if not (told.isascii() and told.isdecimal() and 0 < int(told) < 2**20):
-        raise UserError(f"{MAX_LINE} is {told!r}", todo=f"give megabytes, such as {DEFAULT_MAX_LINE}")
-    return int(told) * 2**20
+    megabytes = os.environ.get(MAX_LINE) or str(DEFAULT_MAX_LINE)
+    if not (megabytes.isascii() and megabytes.isdecimal() and 0 < int(megabytes) < 2**20):
+        raise UserError(f"{MAX_LINE} is {megabytes!r}", todo=f"give megabytes, such as {DEFAULT_MAX_LINE}")
+    return int(megabytes) * 2**20
 
 
 def too_long(what: str, where: str) -> UserError:

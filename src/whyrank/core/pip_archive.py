@@ -4,7 +4,7 @@
 its build asks for. Here pip looks the file up and sends the request, nothing more: its options, index, proxy,
 certificates, passwords and `file:` addresses hold, and nothing is unpacked, built or run. pip has no public way to
 ask for that, so this uses four of its internals, alike in pip 21.3 to 26.0: `DownloadCommand`, its session, its
-finder, and the finder's candidates. A pip without them is told as such; nothing is built then, either.
+finder, and the finder's candidates. Without them the error names pip's version; nothing is built then, either.
 
     python -P pip_archive.py TARGET SHA256 NAME VERSION
 

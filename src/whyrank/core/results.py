@@ -82,7 +82,8 @@ class Result(ABC):
         for name, svg in self.figures().items():
             paths.append(folder / f"{name}.svg")
             write_text(paths[-1], svg)
-        return [*paths, self.write_report(folder / REPORT, manifest)]
+        report = self.write_report(folder / REPORT, manifest)
+        return paths if report is None else [*paths, report]
 
     def write_tables(self, folder: Path) -> list[Path]:
         """Writes what stands beside the JSON file: Parquet tables, TREC runs."""
@@ -92,9 +93,9 @@ class Result(ABC):
         """The figures of the report, as SVG by name."""
         return {}
 
-    @abstractmethod
-    def write_report(self, path: Path, manifest: Manifest) -> Path:
-        """Writes the HTML report."""
+    def write_report(self, path: Path, manifest: Manifest) -> Path | None:
+        """Writes the HTML report, of those results that have one."""
+        return None
 
     def save(self, folder: Path | str) -> list[Path]:
         """Writes what the command writes: the JSON file, the tables, the report and a manifest."""

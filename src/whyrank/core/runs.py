@@ -65,7 +65,7 @@ class Known:
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A folder that belongs to one command with one set of inputs, told by their content, and one set of versions.
+    """A folder that belongs to one command with one set of inputs, known by their content, and one set of versions.
 
     It is locked until `release`, the end of a `with` block, or the end of this object or the process.
     """
@@ -109,8 +109,8 @@ class RunFolder:
     @property
     def key(self) -> str:
         """What tells this work from other work: a hash of the command, its inputs and the versions."""
-        told = json.dumps([self.command, self.inputs, versions()], sort_keys=True)
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        content = json.dumps([self.command, self.inputs, versions()], sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
 
     def work(self, kind: str) -> Path:
         """A hidden folder for what is kept until the run is finished: `shards`, `stages` or `training`."""
@@ -131,8 +131,8 @@ class RunFolder:
 
     def begin(self) -> None:
         """Marks the folder as this work's, before its first result is written, in case it is killed half-way."""
-        told = {"command_name": self.command, "key": self.key, "inputs": self.inputs, "versions": versions()}
-        write_json(self.path / CLAIM, told)
+        known = {"command_name": self.command, "key": self.key, "inputs": self.inputs, "versions": versions()}
+        write_json(self.path / CLAIM, known)
 
     def finish(self, **facts: Any) -> None:
         """Writes the manifest: the work is done."""
@@ -200,9 +200,9 @@ class RunFolder:
         now = json.loads(json.dumps(dict(self.inputs)))
         made_by = {name: known.versions.get(name) for name in versions()}
         whose = "other versions" if known.inputs == now and made_by != versions() else "other inputs"
-        told = changes({**known.inputs, "version": made_by}, {**now, "version": versions()})
+        changed = changes({**known.inputs, "version": made_by}, {**now, "version": versions()})
         return UserError(
-            f"this folder holds the result of 'whyrank {self.command}' with {whose}{told}",
+            f"this folder holds the result of 'whyrank {self.command}' with {whose}{changed}",
             where=self.path,
             todo=todo,
         )

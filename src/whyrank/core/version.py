@@ -1,4 +1,4 @@
-"""Which code made a number: the versions that every run and every kept piece of work are told apart by."""
+"""Which code made a number: the versions that every run and every kept piece of work are identified by."""
 
 from __future__ import annotations
 

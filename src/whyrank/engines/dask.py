@@ -27,7 +27,7 @@ SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 #: The setting that names what nannies put into the environment of the workers that they start, and one more
 #: variable that they put there unasked.
 SPAWNING, HASH_SEED = "distributed.nanny.pre-spawn-environ", "PYTHONHASHSEED"
-#: Our own workers end with us and say nothing of being stopped (one that is killed is told by its nanny); what all
+#: Our own workers end with us and say nothing of being stopped (of one that is killed its nanny reports); what all
 #: items share may be large; no pages are served.
 OWN = {
     "distributed.worker.daemon": True,

@@ -1,11 +1,11 @@
 """Evaluation: measures of rankings, and whether two rankings differ by more than chance."""
 
-from whyrank.evaluation.evaluate import Comparison, Evaluation, evaluate
+from whyrank.evaluation.evaluate import evaluate
 from whyrank.evaluation.measures import mean, parse_measures, per_query, unjudged
+from whyrank.evaluation.results import Evaluation
 from whyrank.evaluation.significance import holm, paired_t_test, randomisation_test
 
 __all__ = [
-    "Comparison",
     "Evaluation",
     "evaluate",
     "holm",

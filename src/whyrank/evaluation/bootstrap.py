@@ -139,7 +139,7 @@ def cluster_weights(count: int, draws: int, seed: int) -> np.ndarray:
 def cluster_sums(
     values: np.ndarray, clusters: np.ndarray, columns: np.ndarray, shape: tuple[int, int]
 ) -> np.ndarray:
-    """Sums of `values` [n] by cluster and column, both told by number [n]: [clusters, columns]."""
+    """Sums of `values` [n] by cluster and column, both given by number [n]: [clusters, columns]."""
     import numpy as np
 
     cells = np.bincount(clusters * shape[1] + columns, weights=values, minlength=shape[0] * shape[1])

@@ -1,142 +1,121 @@
-"""Several runs measured on the same judgements and compared with the first of them."""
+"""`evaluate`: several runs measured on the same judgements and compared with the first of them."""
 
 from __future__ import annotations
 
-import math
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whyrank.collections import Qrels
-from whyrank.core.atomic import whole_file, write_json
+from whyrank.collections.collection import Collection
+from whyrank.collections.given import qrels_of, run_of
+from whyrank.collections.splits import counts
+from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
-from whyrank.evaluation.estimate import p_over_queries
-from whyrank.evaluation.measures import AnyRun, mean, per_query, unjudged
+from whyrank.core.runs import Run
+from whyrank.evaluation.estimate import Comparison, Estimate, finite, p_over_queries
+from whyrank.evaluation.measures import AnyRun, parse_measures, per_query, scores_by_query, unjudged
+from whyrank.evaluation.results import Evaluation, MeasuredRun, Row, RunComparison
 from whyrank.evaluation.significance import holm, randomisation_test
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: What is measured unless something else is asked for.
 MEASURES = ("nDCG@10", "AP", "RR@10")
-
-
-class Row(NamedTuple):
-    """The value of a measure for a query of a run."""
-
-    run: str
-    qid: str
-    measure: str
-    value: float
-
-
-class Comparison(NamedTuple):
-    """A run against the baseline: the mean difference, and p-values, raw and Holm-corrected over the table; NaN
-    where there are fewer than 6 queries."""
-
-    run: str
-    baseline: str
-    measure: str
-    difference: float
-    t_p: float
-    t_p_holm: float
-    randomisation_p: float
-    randomisation_p_holm: float
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The result of `evaluate`: means by run and measure, the rows they come from, and the comparisons.
-
-    `unjudged` counts, for each run, the queries that were left out because no judgement is for them.
-    """
-
-    means: dict[str, dict[str, float]]
-    per_query: list[Row]
-    comparisons: list[Comparison]
-    queries: int
-    unjudged: dict[str, int]
-    seed: int
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The rows as a data frame: run, qid, measure, value."""
-        import pandas as pd
-
-        return pd.DataFrame(self.per_query, columns=list(Row._fields))
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain dictionaries and lists; a p-value that is not defined is null."""
-        return {
-            "queries": self.queries,
-            "unjudged": self.unjudged,
-            "means": self.means,
-            "per_query": self._by_query(),
-            "comparisons": [
-                {field: _plain(value) for field, value in row._asdict().items()} for row in self.comparisons
-            ],
-            "seed": self.seed,
-        }
-
-    def _by_query(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Values by run, measure and query."""
-        table: dict[str, dict[str, dict[str, float]]] = {}
-        for run, qid, measure, value in self.per_query:
-            table.setdefault(run, {}).setdefault(measure, {})[qid] = value
-        return table
-
-    def write(self, folder: Path | str) -> list[Path]:
-        """Writes evaluation.json and the rows as per_query.parquet, each whole or not at all; gives the paths."""
-        summary, rows = Path(folder, "evaluation.json"), Path(folder, "per_query.parquet")
-        write_json(summary, self.to_json())
-        with whole_file(rows) as partial:
-            self.to_pandas().to_parquet(partial, index=False)
-        return [summary, rows]
+#: Values by run and measure, in the order of the judged queries.
+Columns = Mapping[str, Mapping[str, Sequence[float]]]
 
 
 def evaluate(
-    runs: Mapping[str, AnyRun], qrels: Qrels, measures: Sequence[str] = MEASURES, *, seed: int = 0
+    runs: Mapping[str, AnyRun] | Sequence[Path | str] | Path | str,
+    qrels: Qrels | Collection | Path | str,
+    measure: str | Sequence[str] = MEASURES,
+    *,
+    seed: int = 0,
+    out: Path | str | None = None,
+    caller: Caller = SILENT,
 ) -> Evaluation:
     """Measures each run and compares each with the first, the baseline.
 
+    `runs` are TREC files or run folders, or runs by name; `qrels` is a file, or a collection that has judgements.
     All runs are measured on all judged queries (see `measures` for what counts as 0), so every comparison is
     over the same pairs. Holm's correction takes in all runs and measures of the table, for each test apart.
     """
-    if not runs or not measures:
+    named = _named(runs)
+    measures = [measure] if isinstance(measure, str) else list(measure)
+    if not named or not measures:
         raise UserError("nothing to evaluate", todo="give at least one run and one measure")
+    parse_measures(measures)
+    judged, source = qrels_of(qrels)
+    caller.say(f"judgements: {source}, {counts(judged, judged)}")
+    for name, run in named.items():
+        missing = len(judged.keys() - run.keys())
+        if missing:
+            caller.say(f"{name} lacks {missing} of the {len(judged)} judged queries; they count as 0")
+    inputs = {
+        "runs": {name: _content(scores_by_query(run)) for name, run in named.items()},
+        "qrels": _content(judged),
+        "measures": measures,
+        "seed": seed,
+    }
+    with Run.open(out, "eval", inputs, caller) as opened:
+        result = opened.finished(Evaluation)
+        if result is None:
+            result = _evaluated(named, judged, measures, seed)
+            grades = sum(map(len, judged.values()))
+            opened.save(result, judgements={"source": source, "queries": len(judged), "judgements": grades})
+        return result
+
+
+def _named(runs: Mapping[str, AnyRun] | Sequence[Path | str] | Path | str) -> dict[str, AnyRun]:
+    """The runs by name: a path's last part, or the whole of it where that would name two runs."""
+    if isinstance(runs, Mapping):
+        return dict(runs)
+    paths = [Path(run) for run in ([runs] if isinstance(runs, Path | str) else runs)]
+    if len(set(paths)) < len(paths):
+        raise UserError("the same run is given twice", todo="name each run once; the first is the baseline")
+    last = [path.name for path in paths]
+    return {path.name if last.count(path.name) == 1 else str(path): run_of(path) for path in paths}
+
+
+def _content(value: Mapping[str, Mapping[str, float]]) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _evaluated(runs: Mapping[str, AnyRun], qrels: Qrels, measures: Sequence[str], seed: int) -> Evaluation:
     values = {name: per_query(run, qrels, measures) for name, run in runs.items()}
+    columns: dict[str, dict[str, list[float]]] = {name: {} for name in values}
+    for name, found in values.items():
+        for _, one, value in found:
+            columns[name].setdefault(one, []).append(value)
+    qids = list(qrels)
     return Evaluation(
-        means={name: mean(rows) for name, rows in values.items()},
-        per_query=[Row(name, *row) for name, rows in values.items() for row in rows],
-        comparisons=_compare({name: _columns(rows) for name, rows in values.items()}, seed),
+        runs=tuple(
+            MeasuredRun(
+                name,
+                {one: Estimate.mean(column, qids, seed) for one, column in columns[name].items()},
+                missing=len(qrels.keys() - run.keys()),
+                unjudged=len(unjudged(run, qrels)),
+            )
+            for name, run in runs.items()
+        ),
+        comparisons=tuple(_comparisons(columns, seed)),
         queries=len(qrels),
-        unjudged={name: len(unjudged(run, qrels)) for name, run in runs.items()},
         seed=seed,
+        rows=tuple(Row(name, *value) for name, found in values.items() for value in found),
     )
 
 
-def _columns(rows: Sequence[tuple[str, str, float]]) -> dict[str, list[float]]:
-    """Each measure's values, in the order of the queries."""
-    columns: dict[str, list[float]] = {}
-    for _, measure, value in rows:
-        columns.setdefault(measure, []).append(value)
-    return columns
-
-
-def _compare(columns: dict[str, dict[str, list[float]]], seed: int) -> list[Comparison]:
+def _comparisons(columns: Columns, seed: int) -> list[RunComparison]:
     baseline, *others = columns
     keys = [(run, measure) for run in others for measure in columns[run]]
-    pairs = [(columns[run][measure], columns[baseline][measure]) for run, measure in keys]
-    gaps = [[x - y for x, y in zip(a, b, strict=True)] for a, b in pairs]
-    t = [p_over_queries(one) for one in gaps]
-    drawn = [p_over_queries(one, randomisation_test, seed=seed) for one in gaps]
-    t_holm, drawn_holm = holm(t), holm(drawn)
-    return [
-        Comparison(run, baseline, measure, fmean(gaps[i]), t[i], t_holm[i], drawn[i], drawn_holm[i])
-        for i, (run, measure) in enumerate(keys)
+    gaps = [
+        [x - y for x, y in zip(columns[run][measure], columns[baseline][measure], strict=True)]
+        for run, measure in keys
     ]
-
-
-def _plain(value: str | float) -> str | float | None:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    drawn = [p_over_queries(one, randomisation_test, seed=seed) for one in gaps]
+    return [
+        RunComparison(run, baseline, measure, t_test, finite(p), finite(corrected))
+        for (run, measure), t_test, p, corrected in zip(
+            keys, Comparison.family(gaps, seed=seed), drawn, holm(drawn), strict=True
+        )
+    ]

@@ -80,8 +80,8 @@ class Interval:
         return {"low": None, "high": None, "no_interval": self.reason}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Interval:
+    def from_json(cls, value: Mapping[str, Any]) -> Interval:
         """From a mapping that holds `low` and `high` among other things."""
-        if told["low"] is None or told["high"] is None:
-            return cls.none(told.get("no_interval") or NOT_DEFINED)
-        return cls(told["low"], told["high"])
+        if value["low"] is None or value["high"] is None:
+            return cls.none(value.get("no_interval") or NOT_DEFINED)
+        return cls(value["low"], value["high"])

@@ -46,7 +46,7 @@ def load_trained(checkpoint: Checkpoint, device: torch.device | str = "cpu") -> 
     own = _own_entry(checkpoint.config[OWN_ENTRY], path)
     kind = model_class(own.model, path)
     settings = settings_of(kind.Settings, own.settings, where=path)
-    plain = Checkpoint(checkpoint.name, checkpoint.folder, checkpoint.source, told=own.backbone_config)
+    plain = Checkpoint(checkpoint.name, checkpoint.folder, checkpoint.source, own_config=own.backbone_config)
     with located(checkpoint.folder):
         network = kind.of(settings, Ingredients(plain, untrained=True))
     _load_weights(network, checkpoint)

@@ -25,8 +25,8 @@ from whyrank.text.pieces import Pieces
 class Checkpoint:
     """A folder with config, weights and tokenizer; where it came from; and how its ranker family reads it.
 
-    `guessed` says that nothing named the family: it is what a folder is read as that does not say. `told` is the
-    config where it is not the folder's config.json.
+    `guessed` says that nothing named the family: it is what a folder is read as that does not say. `own_config` is
+    the config where it is not the folder's config.json.
     """
 
     name: str
@@ -34,11 +34,11 @@ class Checkpoint:
     source: Source
     settings: Mapping[str, Any] = field(default_factory=dict)
     guessed: bool = False
-    told: Mapping[str, Any] | None = None
+    own_config: Mapping[str, Any] | None = None
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        return read_config(self.folder) if self.told is None else dict(self.told)
+        return read_config(self.folder) if self.own_config is None else dict(self.own_config)
 
     def model(
         self, auto_class: str, head: str | None = None, *, also_read: Collection[str] = (), any_head: bool = False

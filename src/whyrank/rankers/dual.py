@@ -160,16 +160,16 @@ class Share:
 
     def __init__(self, progress: Progress | None, pairs: int, texts: int) -> None:
         self.progress, self.pairs, self.texts = progress, pairs, texts
-        self.done = self.told = 0
+        self.done = self.reported = 0
 
     def __call__(self, texts: int) -> None:
         self.done += texts
-        self._tell(self.pairs * self.done // max(1, self.texts))
+        self._report(self.pairs * self.done // max(1, self.texts))
 
     def finish(self) -> None:
-        self._tell(self.pairs)
+        self._report(self.pairs)
 
-    def _tell(self, pairs: int) -> None:
-        if self.progress and pairs > self.told:
-            self.progress(pairs - self.told)
-            self.told = pairs
+    def _report(self, pairs: int) -> None:
+        if self.progress and pairs > self.reported:
+            self.progress(pairs - self.reported)
+            self.reported = pairs

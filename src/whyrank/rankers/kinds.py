@@ -106,17 +106,17 @@ def _sentence_transformer_settings(folder: Path, modules: list[Module]) -> dict[
             where=folder / MODULES,
             todo="pooling and normalisation are",
         )
-    told = _optional(folder / PROMPTS, PromptsFile)
-    prompts = told.prompts or {}
-    if told.similarity_fn_name not in (None, "cosine", "dot"):
+    found = _optional(folder / PROMPTS, PromptsFile)
+    prompts = found.prompts or {}
+    if found.similarity_fn_name not in (None, "cosine", "dot"):
         raise UserError(
-            f"field similarity_fn_name: {told.similarity_fn_name!r} is not supported",
+            f"field similarity_fn_name: {found.similarity_fn_name!r} is not supported",
             where=folder / PROMPTS,
             todo="cosine and dot are",
         )
     settings = {
         "pooling": _pooling(folder, modules, prompts).mode,
-        "normalise": any(module.name == "Normalize" for module in modules) or told.similarity_fn_name == "cosine",
+        "normalise": any(module.name == "Normalize" for module in modules) or found.similarity_fn_name == "cosine",
         "query_prefix": prompts.get("query") or "",
         "document_prefix": prompts.get("document") or prompts.get("passage") or "",
     }
@@ -125,8 +125,8 @@ def _sentence_transformer_settings(folder: Path, modules: list[Module]) -> dict[
 
 def _pooling(folder: Path, modules: list[Module], prompts: Mapping[str, str | None]) -> Pooling:
     """The config of the Pooling module, in the folder that modules.json names or one that ends so."""
-    told = [folder / module.path / CONFIG for module in modules if module.name == "Pooling" and module.path]
-    places = [*told, *sorted(folder.glob(f"*_Pooling/{CONFIG}"))]
+    found = [folder / module.path / CONFIG for module in modules if module.name == "Pooling" and module.path]
+    places = [*found, *sorted(folder.glob(f"*_Pooling/{CONFIG}"))]
     if not places:
         raise UserError(
             "the config of the Pooling module is missing", where=folder, todo="fetch the checkpoint again"
@@ -147,31 +147,31 @@ def _is_unknown_mode(name: str) -> bool:
 
 
 def _colbert_settings(folder: Path) -> dict[str, Any]:
-    told = _optional(folder / COLBERT, ColbertFile)
+    found = _optional(folder / COLBERT, ColbertFile)
     return {
-        "query_marker": told.query_token_id,
-        "document_marker": told.doc_token_id,
-        "query_length": told.query_maxlen,
-        "document_length": told.doc_maxlen,
+        "query_marker": found.query_token_id,
+        "document_marker": found.doc_token_id,
+        "query_length": found.query_maxlen,
+        "document_length": found.doc_maxlen,
         "expand_queries": True,
-        "attend_to_expansion": told.attend_to_mask_tokens,
-        "skip_punctuation": told.mask_punctuation,
+        "attend_to_expansion": found.attend_to_mask_tokens,
+        "skip_punctuation": found.mask_punctuation,
     }
 
 
 def _pylate_settings(folder: Path) -> dict[str, Any]:
-    told = _optional(folder / PROMPTS, PromptsFile)
-    skipped = string.punctuation if told.skiplist_words is None else told.skiplist_words
+    found = _optional(folder / PROMPTS, PromptsFile)
+    skipped = string.punctuation if found.skiplist_words is None else found.skiplist_words
     if set(skipped) not in (set(), set(string.punctuation)):
         raise UserError(
             "field skiplist_words: only all punctuation marks, or nothing, can be skipped", where=folder / PROMPTS
         )
     return {
-        "query_marker": (told.query_prefix or "[Q] ").strip(),
-        "document_marker": (told.document_prefix or "[D] ").strip(),
-        "query_length": told.query_length or 32,
-        "document_length": told.document_length or 180,
-        "expand_queries": told.do_query_expansion is not False,
-        "attend_to_expansion": bool(told.attend_to_expansion_tokens),
+        "query_marker": (found.query_prefix or "[Q] ").strip(),
+        "document_marker": (found.document_prefix or "[D] ").strip(),
+        "query_length": found.query_length or 32,
+        "document_length": found.document_length or 180,
+        "expand_queries": found.do_query_expansion is not False,
+        "attend_to_expansion": bool(found.attend_to_expansion_tokens),
         "skip_punctuation": bool(skipped),
     } | _max_length(folder)

@@ -63,10 +63,10 @@ def check_tokenizer_files(folder: Path) -> None:
     """Raises for a field of another type in the files that the tokenizer is made of."""
     path = folder / TOKENIZER_CONFIG
     if path.exists():
-        told: TokenizerConfig = read_json(path, TokenizerConfig)
-        if isinstance(told.model_max_length, float) and told.model_max_length < NO_LIMIT:
+        config_file: TokenizerConfig = read_json(path, TokenizerConfig)
+        if isinstance(config_file.model_max_length, float) and config_file.model_max_length < NO_LIMIT:
             raise UserError("field model_max_length: expected int, got float", where=path)
-        if told.auto_map:
+        if config_file.auto_map:
             raise UserError(
                 "field auto_map: the tokenizer has code of its own, which is not run",
                 where=path,

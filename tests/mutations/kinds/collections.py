@@ -16,7 +16,7 @@ from tests.mutations.kinds.small import (
     write_tsv,
 )
 
-RANK = ("rank", "--ranker", "bm25", "-k", "3", "-o", "out", "--collection")
+RANK = ("rank", "--ranker", "bm25", "--depth", "3", "-o", "out", "--collection")
 
 
 def _beir(folder: Path) -> None:

@@ -87,7 +87,8 @@ KINDS = [
       for name in ("bert", "dgre", "drmm")),
     Kind(
         "semantic-bm", _fitted, ["fitted/semantic_bm.json"],
-        ["rank", "--ranker", "semantic-bm:fitted", "--collection", "beir", "-k", "2", "-n", "2", "-o", "out"], 40,
+        ["rank", "--ranker", "semantic-bm:fitted", "--collection", "beir", "--depth", "2", "--queries", "2",
+         "-o", "out"], 40,
     ),
     Kind(
         "circuit.json", _circuit, ["circuit/circuit.json"],
