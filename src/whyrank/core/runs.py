@@ -65,7 +65,7 @@ class Known:
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A folder that belongs to one command with one set of inputs, known by their content, and one set of versions.
+    """A folder that belongs to one command with one set of inputs (by content) and one set of versions.
 
     It is locked until `release`, the end of a `with` block, or the end of this object or the process.
     """
