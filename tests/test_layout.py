@@ -55,3 +55,11 @@ def test_importing_whyrank_and_asking_for_help_imports_nothing_heavy():
 def test_every_public_name_can_be_had():
     for name in whyrank.__all__:
         assert getattr(whyrank, name) is not None
+
+
+def test_verbs_stay_verbs_when_the_package_of_their_name_is_imported():
+    code = "import whyrank, inspect; from whyrank.audit.api import audit; from whyrank.explain import words; "
+    code += "assert callable(whyrank.audit) and callable(whyrank.explain) and whyrank.explain.words is words; "
+    code += "assert inspect.signature(whyrank.audit) == inspect.signature(audit)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -5,7 +5,8 @@
     ranker = whyrank.load("ce-minilm-l12")
     ranking = ranker.rank("how big is berlin", ["Berlin has 3.5 million inhabitants.", "Berlin is old."])
 
-Names are imported when they are used, so that `import whyrank` stays light.
+The verbs are those of the command line, with the same names and options. Names are imported when they are used, so
+that `import whyrank` stays light.
 """
 
 from __future__ import annotations
@@ -17,41 +18,49 @@ if TYPE_CHECKING:
     from typing import Any
 
     from whyrank.audit.api import audit as audit
-    from whyrank.axioms.api import make_pairs as make_pairs
-    from whyrank.collections.catalogue import open_collection as open_collection
+    from whyrank.axioms.api import pairs as pairs
+    from whyrank.axioms.axiom import Axiom as Axiom
     from whyrank.collections.collection import Collection as Collection
+    from whyrank.collections.given import collection as collection
     from whyrank.core.errors import UserError as UserError
     from whyrank.encoders.site import Site as Site
     from whyrank.evaluation.evaluate import evaluate as evaluate
-    from whyrank.explain.words import explain_words as explain_words
+    from whyrank.explain.words import explain as explain
     from whyrank.interventions.api import patch as patch
     from whyrank.papers.api import study as study
+    from whyrank.rankers.api import rank as rank
     from whyrank.rankers.load import load as load
     from whyrank.rankers.ranker import Ranker as Ranker
 
 __version__ = "0.1.0"
 
+#: Name -> module.
 _PUBLIC = {
+    "Axiom": "whyrank.axioms.axiom",
     "Collection": "whyrank.collections.collection",
     "Ranker": "whyrank.rankers.ranker",
     "Site": "whyrank.encoders.site",
     "UserError": "whyrank.core.errors",
-    "audit": "whyrank.audit.api",
+    "collection": "whyrank.collections.given",
     "evaluate": "whyrank.evaluation.evaluate",
-    "explain_words": "whyrank.explain.words",
     "load": "whyrank.rankers.load",
-    "make_pairs": "whyrank.axioms.api",
-    "open_collection": "whyrank.collections.catalogue",
+    "pairs": "whyrank.axioms.api",
     "patch": "whyrank.interventions.api",
+    "rank": "whyrank.rankers.api",
     "study": "whyrank.papers.api",
 }
 
-__all__ = [*_PUBLIC, "__version__"]
+#: Verbs that are packages, too, and can be called.
+_PACKAGES = ("audit", "explain")
+
+__all__ = [*_PUBLIC, *_PACKAGES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
         return getattr(import_module(_PUBLIC[name]), name)
+    if name in _PACKAGES:
+        return import_module(f"whyrank.{name}")
     raise AttributeError(f"module 'whyrank' has no attribute '{name}'")
 
 

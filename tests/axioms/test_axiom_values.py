@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.axioms.test_axioms import material
 from whyrank.audit.summary import summarise
 from whyrank.axioms.api import make_pairs
-from whyrank.axioms.axiom import AXIOMS, axiom_class, parse_axiom, parse_axioms
 from whyrank.axioms.make import Choices
+from whyrank.axioms.registry import AXIOMS, axiom_class, parse_axiom, parse_axioms
 from whyrank.axioms.tfc1 import TFC1
 from whyrank.axioms.tfc2 import TFC2
 from whyrank.collections.demo import open_demo

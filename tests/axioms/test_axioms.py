@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from whyrank.axioms.axiom import AXIOMS, Material, Skip, parse_axiom, parse_axioms
+from whyrank.axioms.axiom import Material, Skip
+from whyrank.axioms.registry import AXIOMS, parse_axiom, parse_axioms
 from whyrank.axioms.tfc2 import TFC2
 from whyrank.core.errors import UserError
 from whyrank.text.words import words

@@ -25,7 +25,7 @@ from whyrank.cli.train import train
 from whyrank.collections.formats import read_run
 from whyrank.core.errors import UserError
 from whyrank.evaluation.measures import mean, per_query
-from whyrank.explain.words import explain_words
+from whyrank.explain.words import explain
 
 SETTINGS = {
     "epochs": 2, "batch": 7, "dropout": 0, "rate": 3e-3, "backbone_rate": 1e-3, "select": "nDCG@5", "steps": 1,
@@ -99,7 +99,7 @@ def test_a_trained_model_ranks_and_explains(finished, place):
     ranker = library.load(str(place / "run" / "models" / "fold2-seed0"))
     assert ranker.kind == "trained" and ranker.reads_all_layers
     assert len(ranker.rank("how many cat", ["the cat", "a red dog"])) == 2
-    assert explain_words(ranker, "how many cat", "the cat sat").score == pytest.approx(
+    assert explain(ranker, "how many cat", "the cat sat").score == pytest.approx(
         float(ranker.score([("how many cat", "the cat sat")])[0])
     )
     scores = json.loads((place / "run" / "train.json").read_text())["folds"][1]["test"]

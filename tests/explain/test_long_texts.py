@@ -10,9 +10,10 @@ from tests.checkpoints import save
 from tests.learning.small import cross_encoder
 from tests.learning.tiny_training import plan
 from whyrank.collections.collection import Collection
+from whyrank.core.caller import Caller
 from whyrank.core.errors import UserError
 from whyrank.explain.parts import sentences_of, without
-from whyrank.explain.words import MOST_CALLS, explain_words
+from whyrank.explain.words import BUDGET, explain
 from whyrank.learning.trained import as_ranker
 from whyrank.rankers.load import load
 from whyrank.rankers.passages import BestPassage
@@ -40,8 +41,8 @@ def rankers(tmp_path_factory):
         "bi-encoder": load(str(folder / "bi")),
         "best passage": BestPassage(cross),
         **{
-            name: as_ranker((made := plan(folder, model=name, **told)).new_network(0), made.backbone)
-            for name, told in {
+            name: as_ranker((made := plan(folder, model=name, **settings)).new_network(0), made.backbone)
+            for name, settings in {
                 "bert": {"chunks": 2, "max_length": 20},
                 "bert-maxp": {"chunks": 2, "passage": 8, "stride": 4, "max_length": 24},
                 "drmm": {"max_length": 30},
@@ -73,7 +74,7 @@ def test_what_is_read_is_what_the_score_depends_on(rankers, name, query):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_effects_are_those_of_the_whole_text_and_only_of_what_is_read(rankers, name):
     ranker, text = rankers[name], long_text(120)
-    found = explain_words(ranker, QUERY, text)
+    found = explain(ranker, QUERY, text)
     read = ranker.characters_read(QUERY, text)
     assert found.coverage.words == 120
     assert len(found.words) == found.coverage.read == sum(word.start < read for word in word_spans(text))
@@ -81,15 +82,15 @@ def test_effects_are_those_of_the_whole_text_and_only_of_what_is_read(rankers, n
     pairs = [(QUERY, text), *((QUERY, without(text, [(word.start, word.end)])) for word in found.words)]
     scores = ranker.score(pairs)
     np.testing.assert_allclose([word.effect for word in found.words], scores[0] - scores[1:], atol=1e-5)
-    told = found.in_words()
-    assert ("words; the others have no part in the score" in told) == (name != "best passage")
+    sentences = found.in_words()
+    assert ("words; the others have no part in the score" in sentences) == (name != "best passage")
 
 
 def test_five_thousand_words_are_bounded_watched_and_quick(rankers):
     steps = []
 
     class Step:
-        def __init__(self, name, count):
+        def __init__(self, name, count, unit):
             steps.append([name, count, 0])
 
         def __enter__(self):
@@ -105,7 +106,7 @@ def test_five_thousand_words_are_bounded_watched_and_quick(rankers):
     text = long_text(5000)
     for ranker in (rankers["cross-encoder"], rankers["best passage"]):
         steps.clear()
-        found = explain_words(ranker, QUERY, text, most=200, watch=Step)
+        found = explain(ranker, QUERY, text, budget=200, caller=Caller(progress=Step))
         assert found.coverage.calls <= 200 and found.coverage.words == 5000
         assert sum(count for _, count, _ in steps) == found.coverage.calls
         assert all(count == done for _, count, done in steps)
@@ -120,12 +121,12 @@ def test_the_words_that_matter_are_found_among_five_thousand():
     filler = " ".join(f"w{i}" + ("." if i % 10 == 9 else "") for i in range(2500)).replace(". w", ". W")
     text = f"{filler} A red cat sat here. {filler}"
     collection = Collection.from_records("t", {"a": "red cat", "b": "blue dog", "c": "a dog"}, {"1": "cat"})
-    found = explain_words(load("bm25", collection=collection), "red cat", text)
-    assert found.coverage.calls <= MOST_CALLS and found.coverage.read == 5005
+    found = explain(load("bm25", collection=collection), "red cat", text)
+    assert found.coverage.calls <= BUDGET and found.coverage.read == 5005
     assert {term.word for term in found.terms[:2]} == {"red", "cat"} and found.terms[0].effect > 0
     best = max(found.sentences, key=lambda one: one.effect)
     assert "red cat" in text[best.start : best.end]
-    assert len(found.sentences) <= MOST_CALLS // 4
+    assert len(found.sentences) <= BUDGET // 4
 
 
 def test_sentences_have_bounds_of_their_own():
@@ -140,17 +141,17 @@ def test_sentences_have_bounds_of_their_own():
 
 def test_a_long_query_is_bounded_too(rankers):
     query = " ".join(f"{word}{i}" for i in range(10) for word in WORDS)
-    found = explain_words(rankers["bi-encoder"], query, "a red cat", most=40)
+    found = explain(rankers["bi-encoder"], query, "a red cat", budget=40)
     assert found.coverage.calls <= 40 and len(found.query_terms) == 10
     assert "120 of the query's words were not taken out." in found.in_words()
     with pytest.raises(UserError, match="3 scored texts cannot explain a score; give 20 or more"):
-        explain_words(rankers["bi-encoder"], query, "a red cat", most=3)
+        explain(rankers["bi-encoder"], query, "a red cat", budget=3)
 
 
 def test_the_figure_of_a_long_text_shows_what_matters(tmp_path):
     text = f"{long_text(2500)} A zebra sat here. {long_text(2500, seed=1)}"
     collection = Collection.from_records("t", {"a": "red zebra", "b": "blue dog", "c": "a dog"}, {"1": "cat"})
-    found = explain_words(load("bm25", collection=collection), "zebra", text)
+    found = explain(load("bm25", collection=collection), "zebra", text)
     began = time.monotonic()
     page = found.draw(tmp_path / "why.svg").read_text()
     assert time.monotonic() - began < 30

@@ -1,7 +1,9 @@
 """Word effects are differences of real scores; the sentences and the figure say what the numbers say."""
 
+import json
 import xml.etree.ElementTree as ET
 
+import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,8 @@ from hypothesis import strategies as some
 
 from whyrank.collections.collection import Collection
 from whyrank.core.errors import UserError
-from whyrank.explain.words import explain_words, without
+from whyrank.explain.explanation import Explanation
+from whyrank.explain.words import explain, without
 from whyrank.rankers.load import load
 from whyrank.text.words import word_spans, words
 
@@ -18,7 +21,7 @@ BM25 = load("bm25", collection=COLLECTION, k1=0.9, b=0.0)
 
 
 def test_effects_of_bm25_without_length_are_its_terms_contributions():
-    explanation = explain_words(BM25, "red cat", "The cat saw a red, red dog.")
+    explanation = explain(BM25, "red cat", "The cat saw a red, red dog.")
     effects = {term.word: term.effect for term in explanation.terms}
     shares = {term.term: term.contribution for term in BM25.explain("red cat", "The cat saw a red, red dog.")}
     assert effects["red"] == pytest.approx(shares["red"])
@@ -31,11 +34,11 @@ def test_effects_of_bm25_without_length_are_its_terms_contributions():
 
 
 def test_the_sentences_name_the_strongest_words():
-    told = explain_words(BM25, "red cat", "The cat saw a red dog.").in_words()
-    assert "The score is" in told
-    assert "'red'" in told
-    assert "'cat'" in told
-    assert "saw" not in told
+    text = explain(BM25, "red cat", "The cat saw a red dog.").in_words()
+    assert "The score is" in text
+    assert "'red'" in text
+    assert "'cat'" in text
+    assert "saw" not in text
 
 
 @given(some.text(max_size=60))
@@ -50,18 +53,18 @@ def test_white_space_that_is_not_the_words_own_stays():
 
 
 def test_a_text_of_one_word_can_be_explained():
-    assert explain_words(BM25, "cat", "cat").terms[0].effect > 0
+    assert explain(BM25, "cat", "cat").terms[0].effect > 0
 
 
 def test_a_text_without_words_is_refused():
     with pytest.raises(UserError, match="no word"):
-        explain_words(BM25, "cat", "...")
+        explain(BM25, "cat", "...")
 
 
 def test_effects_of_a_real_cross_encoder_are_its_score_differences(real):
     ranker = real("ce-minilm-l12")
     text = "Berlin has 3.5 million inhabitants."
-    explanation = explain_words(ranker, "how big is berlin", text)
+    explanation = explain(ranker, "how big is berlin", text)
     whole, no_berlin = ranker.score(
         [("how big is berlin", text), ("how big is berlin", "has 3.5 million inhabitants.")]
     )
@@ -72,10 +75,21 @@ def test_effects_of_a_real_cross_encoder_are_its_score_differences(real):
 
 
 def test_the_figure_is_drawn_the_same_each_time_and_holds_the_words(tmp_path):
-    explanation = explain_words(BM25, "red cat", "The cat saw a red dog for $5 & <b>more</b>.")
+    explanation = explain(BM25, "red cat", "The cat saw a red dog for $5 & <b>more</b>.")
     first, again = explanation.draw(tmp_path / "1.svg"), explanation.draw(tmp_path / "2.svg")
     assert first.read_bytes() == again.read_bytes()
     shown = "".join(ET.fromstring(first.read_text()).itertext())
     assert "red cat" in shown
     assert "$5" in shown
     assert explanation.draw(tmp_path / "1.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_an_explanation_is_written_and_read_again(tmp_path):
+    found = explain(BM25, "red cat", "The cat saw a red dog <b>here</b>.", out=tmp_path / "run")
+    written = json.loads((tmp_path / "run" / "explanation.json").read_text())
+    jsonschema.validate(written, Explanation.schema())
+    assert Explanation.read(tmp_path / "run") == found == Explanation.from_json(found.to_json())
+    assert list(found.to_pandas()["word"])[:2] == [term.word for term in found.terms[:2]]
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert page.index("The score is") < page.index("<svg") and "&lt;b&gt;here" in page
+    assert explain(BM25, "red cat", "The cat saw a red dog <b>here</b>.", out=tmp_path / "run") == found

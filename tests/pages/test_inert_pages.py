@@ -5,7 +5,7 @@ import pytest
 from tests.cli.hostile import FORMULAS, MARKUP, NAME
 from tests.pages.inert import check_inert, dangers_of, tables_of, text_of
 from whyrank.collections.collection import Collection
-from whyrank.explain.words import explain_words
+from whyrank.explain.words import explain
 from whyrank.pages.page import Report, csv_cell
 from whyrank.plots.style import as_svg, drawing
 from whyrank.rankers.load import load
@@ -68,7 +68,7 @@ def test_cells_of_tables_are_no_formulas(tmp_path):
 @pytest.mark.parametrize("text", MARKUP)
 def test_the_figure_of_an_explanation_is_inert(tmp_path, text):
     collection = Collection.from_records("t", {"a": "red cat", "b": "blue dog", "c": "a dog"}, {"1": "cat"})
-    found = explain_words(load("bm25", collection=collection), f"cat {text}", f"{text} a red cat {text}")
+    found = explain(load("bm25", collection=collection), f"cat {text}", f"{text} a red cat {text}")
     path = found.draw(tmp_path / "why.svg")
     check_inert(path)
     assert text in text_of(path.read_text())

@@ -11,12 +11,13 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from whyrank.axioms.axiom import Axiom, appended, parse_axioms
+from whyrank.axioms.axiom import Axiom, appended
 from whyrank.axioms.fillers import plain_filler
 from whyrank.axioms.make import Choices, Made, PairMaker
 from whyrank.axioms.pair import write_pairs
 from whyrank.axioms.pool import Pool
 from whyrank.axioms.realise import fitted
+from whyrank.axioms.registry import parse_axioms
 from whyrank.collections.catalogue import open_collection
 from whyrank.collections.collection import Collection
 from whyrank.collections.given import collection_of, run_of

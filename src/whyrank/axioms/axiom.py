@@ -4,7 +4,15 @@
     TFC2("cumulative", most=5)       TFC2:cumulative:most=5
 
 Its text, equality and hash hold all its parameters (those at their default are left out of the text). One file
-each, with the definition and its citation, registered by name.
+each, with the definition and its citation, registered by name (`registry.py`).
+
+An axiom of your own is a subclass with a `name` and `drafts`:
+
+    class Shouting(Axiom):
+        name = "SHOUT"
+
+        def drafts(self, material):
+            yield Draft(appended(material.text, ["yes"], ["YES"]), where="end")
 """
 
 from __future__ import annotations
@@ -12,28 +20,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import Field, dataclass, field, fields
-from importlib import import_module
 from random import Random
 from typing import Any, ClassVar
 
 from whyrank.core.errors import UserError, nearest
 from whyrank.text.alignment import Slotted
 from whyrank.text.words import Analyzer, words
-
-#: Name -> module and class, in the order in which reports show them.
-AXIOMS = {
-    "TFC1": "tfc1:TFC1",
-    "TFC2": "tfc2:TFC2",
-    "TFC3": "tfc3:TFC3",
-    "M-TDC": "mtdc:MTDC",
-    "TDC": "tdc:TDC",
-    "STMC1": "stmc1:STMC1",
-    "STMC2": "stmc2:STMC2",
-    "LNC1": "lnc1:LNC1",
-    "LNC2": "lnc2:LNC2",
-    "TP": "tp:TP",
-}
-
 
 _stem = Analyzer()
 
@@ -107,9 +99,9 @@ class Axiom(ABC):
     """Makes minimal pairs; `prefers` is the side that should score higher. Parameters are fields (`parameter`)."""
 
     name: ClassVar[str]
-    variants: ClassVar[tuple[str, ...]]
+    variants: ClassVar[tuple[str, ...]] = ("plain",)
     prefers: ClassVar[str] = "perturbed"
-    citation: ClassVar[str]
+    citation: ClassVar[str] = ""
     variant: str = ""
 
     def __post_init__(self) -> None:
@@ -153,54 +145,6 @@ class Axiom(ABC):
     __repr__ = __str__
 
 
-def axiom_class(name: str) -> type[Axiom]:
-    """The class registered under a name, however it is capitalised."""
-    found = {known.lower(): known for known in AXIOMS}.get(name.strip().lower())
-    if found is None:
-        raise UserError(f"unknown axiom '{name.strip()}'", todo=nearest(name.strip().upper(), AXIOMS))
-    module, cls = AXIOMS[found].split(":")
-    return getattr(import_module(f"whyrank.axioms.{module}"), cls)
-
-
-def parse_axiom(text: str) -> Axiom:
-    """`TFC1` (its first variant), `TFC1:prepend` or `TFC2:marginal:most=5`."""
-    name, *rest = (part.strip() for part in text.split(":"))
-    cls = axiom_class(name)
-    variants, given = (
-        [part for part in rest if "=" not in part],
-        [part.split("=", 1) for part in rest if "=" in part],
-    )
-    if len(variants) > 1 or len(dict(given)) < len(given):
-        raise UserError(f"'{text.strip()}' says something twice", todo="write NAME:VARIANT:PARAMETER=VALUE")
-    return cls("".join(variants), **{key.strip(): _value(cls, key.strip(), value) for key, value in given})
-
-
-def parse_axioms(text: str) -> list[Axiom]:
-    """Axioms with commas between them; `TFC1:*` is all variants of one, `all` all of all."""
-    every = text.strip().lower() == "all"
-    found: list[Axiom] = []
-    for part in [f"{name}:*" for name in AXIOMS] if every else text.split(","):
-        name, *rest = part.strip().split(":")
-        several = axiom_class(name).variants if rest[:1] == ["*"] else ()
-        found += [parse_axiom(":".join([name, one, *rest[1:]])) for one in several] or [parse_axiom(part)]
-    return list(dict.fromkeys(found))
-
-
-def _value(cls: type[Axiom], name: str, text: str) -> Any:
-    """A parameter's value from its text."""
-    known = {one.name: one for one in cls.parameters()}
-    if name not in known:
-        todo = nearest(name, known) if known else "it has none"
-        raise UserError(f"{cls.name} has no parameter '{name}'", todo=todo)
-    kind = known[name].metadata["kind"]
-    try:
-        if "_" in text or not text.isascii():
-            raise ValueError(text)
-        return kind(text)
-    except ValueError as error:
-        raise UserError(f"{cls.name}: {name}={text}", todo=f"it must be {_range(known[name])}") from error
-
-
 def _checked(axiom: Axiom, one: Field[Any], value: Any) -> Any:
     """A parameter's value, of its type, in its range, and for this variant; None only where it is the default."""
     kind, least, most, variants = (one.metadata[key] for key in ("kind", "least", "most", "variants"))
@@ -208,14 +152,15 @@ def _checked(axiom: Axiom, one: Field[Any], value: Any) -> Any:
         return None
     fits = isinstance(value, int | float if kind is float else int) and not isinstance(value, bool)
     if not fits or not least <= value <= most:
-        raise UserError(f"{axiom.name}: {one.name} is {value!r}", todo=f"it must be {_range(one)}")
+        raise UserError(f"{axiom.name}: {one.name} is {value!r}", todo=f"it must be {range_of(one)}")
     if variants and axiom.variant not in variants and value != one.default:
         todo = f"it is for {' and '.join(variants)}"
         raise UserError(f"{axiom.name}:{axiom.variant} has no parameter '{one.name}'", todo=todo)
     return kind(value) + kind(0)  # -0.0 is 0.0
 
 
-def _range(one: Field[Any]) -> str:
+def range_of(one: Field[Any]) -> str:
+    """The range of a parameter, in words."""
     kind = "a whole number" if one.metadata["kind"] is int else "a number"
     return f"{kind} from {one.metadata['least']} to {one.metadata['most']}"
 

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from whyrank.axioms.axiom import AXIOMS, Axiom, parse_axiom
+from whyrank.axioms.axiom import Axiom
 from whyrank.axioms.pair import MinimalPair
+from whyrank.axioms.registry import AXIOMS, parse_axiom
 from whyrank.collections.gather import identifier
 from whyrank.core.errors import UserError, quoted
 from whyrank.core.json_file import NotJson, typed

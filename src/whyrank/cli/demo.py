@@ -12,7 +12,7 @@ from whyrank.cli.console import command, console, progress_bar, say, suggest
 
 if TYPE_CHECKING:
     from whyrank.collections.records import Qrels, Retrieved, Run
-    from whyrank.explain.explanation import WordExplanation
+    from whyrank.explain.explanation import Explanation
 
 
 def demo(
@@ -27,9 +27,10 @@ def demo(
     from whyrank.collections.bm25 import first_stage
     from whyrank.collections.demo import open_demo
     from whyrank.collections.trec import write_run
+    from whyrank.core.caller import Caller
     from whyrank.core.runs import RunFolder
     from whyrank.evaluation.evaluate import evaluate
-    from whyrank.explain.words import explain_words
+    from whyrank.explain.words import explain
     from whyrank.rankers.load import load
     from whyrank.rankers.rerank import rerank, safe_name
 
@@ -49,7 +50,7 @@ def demo(
 
     best, before = most_lifted(bm25, neural, collection.qrels)
     text = collection.texts([best.docno])[best.docno]
-    explanation = explain_words(model, collection.queries[best.qid], text, watch=progress_bar)
+    explanation = explain(model, collection.queries[best.qid], text, caller=Caller(progress=progress_bar))
     show_explanation(explanation, best.docno, before)
     figure = explanation.draw(out / "why.svg")
     explanation.draw(out / "why.png")
@@ -70,7 +71,7 @@ def most_lifted(before: Run, after: Run, qrels: Qrels) -> tuple[Retrieved, int]:
     return best, ranks[best.qid, best.docno]
 
 
-def show_explanation(explanation: WordExplanation, docno: str, bm25_rank: int) -> None:
+def show_explanation(explanation: Explanation, docno: str, bm25_rank: int) -> None:
     """The document with its words coloured by their effect, and the reason in words, on stdout."""
     from rich.panel import Panel
     from rich.text import Text

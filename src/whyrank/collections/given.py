@@ -16,6 +16,14 @@ from whyrank.core.errors import UserError
 RUN_FILE = "run.trec"
 
 
+def collection(name: Collection | str) -> Collection:
+    """Opens a collection: a BEIR, TREC, TSV or JSONL folder or file, a built-in name (`demo`), an ir_datasets id.
+
+    Of a folder with splits its test queries are taken; `NAME#train` names others.
+    """
+    return collection_of(name)
+
+
 def collection_of(given: Collection | str, caller: Caller = SILENT) -> Collection:
     """The collection; of a folder with splits, its test queries (`NAME#train` names others), and that is said."""
     if isinstance(given, Collection):

@@ -1,4 +1,4 @@
-"""What `explain_words` returns: effects in the ranker's own score units, in sentences and as a figure."""
+"""What `explain` returns: effects in the ranker's own score units, in sentences and as a figure."""
 
 from __future__ import annotations
 
@@ -6,17 +6,26 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
+from whyrank.core.results import Result
 from whyrank.plots.marked_text import draw_highlighted_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from whyrank.core.runs import Manifest
 
 #: Pieces of text in a figure, at most; of a longer text, those around its strongest words.
 MOST_DRAWN = 400
 #: Pieces to either side of a strong one that are drawn with it.
 AROUND = 4
+BARS_LABEL = "score lost without the word"
 
 
-class WordEffect(NamedTuple):
+@dataclass(frozen=True)
+class WordEffect:
     """One occurrence of a word: text[start:end], and what it adds to the score."""
 
     word: str
@@ -25,7 +34,8 @@ class WordEffect(NamedTuple):
     effect: float
 
 
-class TermEffect(NamedTuple):
+@dataclass(frozen=True)
+class TermEffect:
     """All occurrences of a word, of those that are read, together."""
 
     word: str
@@ -33,7 +43,8 @@ class TermEffect(NamedTuple):
     effect: float
 
 
-class SentenceEffect(NamedTuple):
+@dataclass(frozen=True)
+class SentenceEffect:
     """A sentence (or several, or a part of a long one): text[start:end], and what it adds to the score."""
 
     start: int
@@ -55,9 +66,11 @@ class Coverage:
     query_words: int = 0
 
 
-@dataclass(frozen=True)
-class WordExplanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Result):
     """A score and the words behind it; effects are in the ranker's own score units."""
+
+    FILE: ClassVar[str] = "explanation.json"
 
     ranker: str
     query: str
@@ -69,8 +82,36 @@ class WordExplanation:
     coverage: Coverage
     sentences: tuple[SentenceEffect, ...] = ()
 
-    def in_words(self, most: int = 3) -> str:
+    def verdict(self) -> list[str]:
         """Two or three sentences for a person."""
+        return self._sentences(3)
+
+    def in_words(self, most: int = 3) -> str:
+        """The verdict as one text, with `most` words each way."""
+        return " ".join(self._sentences(most))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per distinct word: word, times, effect."""
+        import pandas as pd
+
+        return pd.DataFrame([vars(term) for term in self.terms], columns=["word", "times", "effect"])
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """The strongest words as bars."""
+        from whyrank.plots.marked_text import draw_bars
+        from whyrank.plots.style import new_axes
+
+        bars = self._bars(8)
+        axes = axes if axes is not None else new_axes(6.4, 0.9 + 0.3 * len(bars))
+        draw_bars(axes, bars, BARS_LABEL)
+        return axes
+
+    def write_report(self, path: Path, manifest: Manifest) -> Path:
+        from whyrank.explain.report import explanation_page
+
+        return explanation_page(self).write(path, manifest)
+
+    def _sentences(self, most: int) -> list[str]:
         up = [term for term in self.terms if term.effect > 0][:most]
         down = [term for term in reversed(self.terms) if term.effect < 0][:most]
         held = max(self.query_terms, key=lambda term: term.effect, default=None)
@@ -81,9 +122,9 @@ class WordExplanation:
             sentences.append(f"It would rise without {_listed(down)}.")
         if held is not None and held.effect > 0:
             sentences.append(f"Of the query's words, '{held.word}' matters most ({-held.effect:+.2f} without it).")
-        return " ".join([*sentences, *self._left_out()])
+        return [*sentences, *self._not_covered()]
 
-    def _left_out(self) -> Iterator[str]:
+    def _not_covered(self) -> Iterator[str]:
         """What this explanation is not about, if there is something."""
         about = self.coverage
         if about.read < about.words:
@@ -101,17 +142,22 @@ class WordExplanation:
 
     def draw(self, path: Path | str, most: int = 8) -> Path:
         """The document with each word's effect behind it, and the strongest words as bars, as SVG or PNG."""
-        strongest = sorted(
-            sorted(self.terms, key=lambda term: -abs(term.effect))[:most], key=lambda term: -term.effect
-        )
         return draw_highlighted_text(
             Path(path),
             title=f"“{self.query}”",
             subtitle=f"{self.ranker} scores this document {self.score:.2f}; green raises it, red lowers it",
             text=self._drawn(),
-            bars=[(term.word + (f" ×{term.times}" if term.times > 1 else ""), term.effect) for term in strongest],
-            bars_label="score lost without the word",
+            bars=self._bars(most),
+            bars_label=BARS_LABEL,
         )
+
+    def _bars(self, most: int) -> list[tuple[str, float]]:
+        """The strongest words, those that raise the score first."""
+        strongest = sorted(self.terms, key=lambda term: -abs(term.effect))[:most]
+        return [
+            (term.word + (f" ×{term.times}" if term.times > 1 else ""), term.effect)
+            for term in sorted(strongest, key=lambda term: -term.effect)
+        ]
 
     def chunks(self) -> list[tuple[str, float]]:
         """What is read of the document split at white space, each chunk with the effect of the words in it."""

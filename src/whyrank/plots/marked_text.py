@@ -39,7 +39,7 @@ def draw_highlighted_text(
         figure.text(0.02, 1 - 0.30 / height, title, size=13, weight="bold", color=INK, va="center")
         figure.text(0.02, 1 - 0.58 / height, subtitle, size=9, color=QUIET, va="center")
         _write_text(figure.add_axes((0.02, 0.02, 0.58, top - 0.04)), text)
-        _draw_bars(figure.add_axes((0.74, 0.55 / height, 0.22, top - 0.60 / height)), bars, bars_label)
+        draw_bars(figure.add_axes((0.74, 0.55 / height, 0.22, top - 0.60 / height)), bars, bars_label)
         with whole_file(path) as partial:
             figure.savefig(partial, format=path.suffix.removeprefix("."), dpi=160, metadata=_undated(path))
     return path
@@ -69,7 +69,8 @@ def _write_text(axes: Axes, text: Sequence[Valued]) -> None:
         x += width + 0.045 * figure.dpi
 
 
-def _draw_bars(axes: Axes, bars: Sequence[Valued], label: str) -> None:
+def draw_bars(axes: Axes, bars: Sequence[Valued], label: str) -> None:
+    """Bars to the right of 0 for what raises, to the left for what lowers."""
     places, values = range(len(bars)), [value for _, value in bars]
     axes.barh(places, values, color=[RAISES if value > 0 else LOWERS for value in values], height=0.62)
     axes.set_yticks(places, [name for name, _ in bars], size=9, color=INK)

@@ -35,6 +35,8 @@ class Checkpoint:
     settings: Mapping[str, Any] = field(default_factory=dict)
     guessed: bool = False
     own_config: Mapping[str, Any] | None = None
+    #: What must live as long as the folder is read: the temporary folder of a model that was given in memory.
+    held: object = field(default=None, repr=False, compare=False)
 
     @cached_property
     def config(self) -> dict[str, Any]:

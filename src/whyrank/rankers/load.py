@@ -11,23 +11,32 @@ from whyrank.rankers.ranker import Ranker, Source
 
 if TYPE_CHECKING:
     from whyrank.collections.collection import Collection
+    from whyrank.rankers.checkpoint import Checkpoint
 
 
 def load(
-    name: str,
+    ranker: str | Path | Any,
     *,
+    tokenizer: Any = None,
     kind: str | None = None,
     collection: Collection | None = None,
     device: str = "cpu",
     **settings: Any,
 ) -> Ranker:
-    """Opens a ranker: a checkpoint's folder, a hub id (`owner/name`), a short name (`ce-minilm-l12`, `bm25`), or
-    what a command fitted (`semantic-bm:RUN`).
+    """Opens a ranker: a checkpoint's folder, a hub id (`owner/name`), a short name (`ce-minilm-l12`, `bm25`), what
+    a command fitted (`semantic-bm:RUN`), or a model in memory: a sentence-transformers CrossEncoder,
+    SentenceTransformer or SparseEncoder, or a transformers model with its `tokenizer`. Of a model in memory a copy
+    is opened.
 
     `kind` says how to read a checkpoint when its files do not (`cross-encoder`, `bi-encoder`,
     `late-interaction`, `sparse`). `settings` overrule what the checkpoint says of itself: pooling,
     normalise, query_prefix, document_prefix, max_length, ... `bm25` needs the collection it counts in.
     """
+    if isinstance(ranker, Ranker):
+        return ranker
+    if not isinstance(ranker, str | Path):
+        return _from_memory(ranker, tokenizer, kind, device, settings)
+    name = str(ranker)
     if name == "bm25":
         from whyrank.rankers.lexical import Lexical
 
@@ -37,7 +46,7 @@ def load(
     from whyrank.rankers.checkpoint import Checkpoint
     from whyrank.rankers.checkpoint_files import check_settings
     from whyrank.rankers.find import find_checkpoint
-    from whyrank.rankers.kinds import FITTED, detect, loader
+    from whyrank.rankers.kinds import FITTED, loader
 
     check_settings(settings)
     fitted, _, folder = name.partition(":")
@@ -45,7 +54,21 @@ def load(
         return loader(fitted)(
             Checkpoint(name, Path(folder).expanduser(), Source(folder, "fitted"), settings), device
         )
-    checkpoint = find_checkpoint(name)
+    return _opened(find_checkpoint(name), kind, device, settings)
+
+
+def _from_memory(model: Any, tokenizer: Any, kind: str | None, device: str, settings: dict[str, Any]) -> Ranker:
+    from whyrank.rankers.checkpoint_files import check_settings
+    from whyrank.rankers.in_memory import checkpoint_in_memory
+
+    check_settings(settings)
+    return _opened(checkpoint_in_memory(model, tokenizer), kind, device, settings)
+
+
+def _opened(checkpoint: Checkpoint, kind: str | None, device: str, settings: dict[str, Any]) -> Ranker:
+    """The ranker of a checkpoint; what is asked for overrules what is known of it and what its files say."""
+    from whyrank.rankers.kinds import detect, loader
+
     known = {key: value for key, value in checkpoint.settings.items() if value is not None}
     detected = detect(checkpoint.folder)
     named = kind or known.get("kind")

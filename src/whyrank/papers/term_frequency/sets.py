@@ -8,10 +8,11 @@ from functools import cached_property
 from itertools import zip_longest
 
 from whyrank.axioms.api import strongest_term
-from whyrank.axioms.axiom import Axiom, Skip, parse_axioms
+from whyrank.axioms.axiom import Axiom, Skip
 from whyrank.axioms.make import Choices, PairMaker
 from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.pool import Pool
+from whyrank.axioms.registry import parse_axioms
 from whyrank.axioms.tfc2 import TFC2
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Run
