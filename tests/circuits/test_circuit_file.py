@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from whyrank.circuits.circuit import read_roles
 from whyrank.circuits.head import Head
+from whyrank.circuits.results import read_roles
 from whyrank.core.errors import UserError
 
 

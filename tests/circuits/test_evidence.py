@@ -9,16 +9,15 @@ from tests.checkpoints import save
 from tests.circuits.test_search import pairs
 from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.realise import realise_for_patching
-from whyrank.circuits.attention_tests import AttentionTests, Text, texts_of
-from whyrank.circuits.circuit import Circuit, Edge, Step
+from whyrank.circuits.attention_tests import AttentionTests, Text, idf_against_matching, texts_of
 from whyrank.circuits.counting import count_not_flag, length, saturation, term_rows
 from whyrank.circuits.faithfulness import faithfulness
 from whyrank.circuits.head import Head, all_heads
-from whyrank.circuits.independence import idf_against_matching, matching_to_scoring
 from whyrank.circuits.reading import Reading
-from whyrank.circuits.roles import assign_roles, roles_json
-from whyrank.circuits.senders import block_senders
-from whyrank.evaluation.interval import Interval
+from whyrank.circuits.results import Edge, Found, Step
+from whyrank.circuits.roles import assign_roles, attention_summary
+from whyrank.circuits.senders import block_senders, matching_to_scoring
+from whyrank.evaluation.estimate import Estimate
 from whyrank.interventions.api import patch
 from whyrank.rankers.load import load
 from whyrank.text.tokens import Tokens
@@ -62,9 +61,9 @@ def test_r_of_every_head_by_loops_and_scipy(ranker, idf):
                     cosine = torch.cosine_similarity(rows[ids[j]], rows[ids[k]], dim=0)
                     matching.append((float(cosine), pattern[j, k]))
         for name, points in (("scoring", scoring), ("contextualization", contexts), ("matching", matching)):
-            told = found[name][number]
-            assert told.r == pytest.approx(pearsonr(*zip(*points, strict=True)).statistic, abs=1e-5)
-            assert told.n == len(points) and told.clusters == 3
+            one = found[name][number]
+            assert one.r == pytest.approx(pearsonr(*zip(*points, strict=True)).statistic, abs=1e-5)
+            assert one.n == len(points) and one.clusters == 3
 
 
 def test_what_cls_reads_by_idf(ranker, idf):
@@ -74,11 +73,11 @@ def test_what_cls_reads_by_idf(ranker, idf):
         reading = Reading.of(ranker, one.query, one.text)
         points += [(idf[reading.tokens.ids[i]], float(reading.attention[1, 2, 0, i])) for i in reading.query]
     points = sorted(point for point in points if not np.isnan(point[0]))
-    told = tests.by_idf(head, steps=2)
+    found = tests.by_idf(head, steps=2)
     half = -(-len(points) // 2)
-    assert [one["n"] for one in told] == [half, len(points) - half]
-    assert told[0]["mean"] == pytest.approx(np.mean([y for _, y in points[:half]]), abs=1e-6)
-    assert told[1]["idf"] == pytest.approx(np.mean([x for x, _ in points[half:]]), abs=1e-6)
+    assert [one.attention.pairs for one in found] == [half, len(points) - half]
+    assert found[0].attention.value == pytest.approx(np.mean([y for _, y in points[:half]]), abs=1e-6)
+    assert found[1].idf == pytest.approx(np.mean([x for x, _ in points[half:]]), abs=1e-6)
 
 
 def test_r_within_texts_is_blind_to_differences_between_them(ranker, idf):
@@ -119,17 +118,19 @@ def fake_tests(idf):
     return tests
 
 
-def edge(sender, receivers, part):
-    return Edge(sender, receivers, part, 0.5, Interval(0.4, 0.6), 1.0, "kept", {})
+def edge(sender, receivers, part, step=1):
+    return Edge(step, sender, receivers, part, Estimate(0.5, 0.4, 0.6, 9, 9), 1.0, "kept")
 
 
 def fake_circuit():
-    to_logits = Step(0, ("logits",), None, 0.1, 0.5, {}, 9,
-                     (edge("L1.H2", ("logits",), None), edge("L1.H0", ("logits",), None)), {}, 6, 1)  # fmt: skip
-    to_heads = Step(1, ("L1.H2",), "v", 0.1, 0.5, {}, 9,
-                    (edge("L0.H0", ("L1.H2",), "v"), edge("L0.H1", ("L1.H2",), "v"),
-                     edge("embed", ("L1.H2",), "v")), {}, 6, 1)  # fmt: skip
-    return Circuit("fake", (to_logits, to_heads))
+    steps = (
+        Step(0, ("logits",), None, 0.1, 0.5, {}, 9, {}, 6), Step(1, ("L1.H2",), "v", 0.1, 0.5, {}, 9, {}, 6),
+    )  # fmt: skip
+    edges = (
+        edge("L1.H2", ("logits",), None, 0), edge("L1.H0", ("logits",), None, 0),
+        edge("L0.H0", ("L1.H2",), "v"), edge("L0.H1", ("L1.H2",), "v"), edge("embed", ("L1.H2",), "v"),
+    )  # fmt: skip
+    return Found(steps, edges)
 
 
 def test_roles_come_from_the_tests(idf):
@@ -138,12 +139,13 @@ def test_roles_come_from_the_tests(idf):
     assert roles["scoring"] == [Head(1, 2)], "1.0 reaches the logits, but its CLS does not read the query"
     assert roles["contextualization"] == [Head(0, 1)] and roles["matching"] == [Head(0, 0)]
     assert roles["other"] == [Head(1, 0)]
-    told = roles_json(Circuit("fake", circuit.steps, roles), tests)
-    matching = told["roles"]["matching"]
-    assert matching["role"]["r"] > 0.9 > 0.2 > abs(matching["others"]["r"])
-    assert matching["difference"]["r"] == pytest.approx(matching["role"]["r"] - matching["others"]["r"])
-    assert matching["difference"]["low"] > 0.5 and matching["role_absolute"]["r"] == matching["role"]["r"]
-    assert len(told["heads"]) == 6 and told["heads"][0]["role"] == "matching"
+    summary = attention_summary(roles, tests)
+    matching = summary.roles["matching"]
+    assert matching.role.value > 0.9 > 0.2 > abs(matching.others.value)
+    assert matching.difference.value == pytest.approx(matching.role.value - matching.others.value)
+    assert matching.difference.low > 0.5 and matching.role_absolute.value == matching.role.value
+    assert matching.role.pairs == 320 and matching.role.queries == 40
+    assert len(summary.heads) == 6 and summary.heads[0].role == "matching"
 
 
 def test_heads_that_are_nothing_special_have_no_role():
@@ -154,7 +156,7 @@ def test_heads_that_are_nothing_special_have_no_role():
             tests.pooled[name].add(str(i), x, draw.normal(size=(100, 6)) + 0.2 * x)
         tests._mass.setdefault(str(i), []).append(np.full(100, 0.5))
     edges = tuple(edge(str(head), ("L9.H9",), "v") for head in tests.heads()[:20])
-    roles = assign_roles(Circuit("many", (Step(1, ("L9.H9",), "v", 0.1, 0.5, {}, 9, edges, {}, 20, 1),)), tests)
+    roles = assign_roles(Found((Step(1, ("L9.H9",), "v", 0.1, 0.5, {}, 9, {}, 20),), edges), tests)
     assert len(roles["other"]) >= 14, "about a tenth of them pass a test by chance"
 
 
@@ -170,17 +172,16 @@ def test_texts_are_read_with_the_change(ranker):
 
 def test_what_is_kept_is_the_gap_of_the_ablated_runs_over_the_gap(ranker):
     some, every = pairs("TFC1"), all_heads(ranker.encoder)
-    told = faithfulness(ranker, every[:4], some, kinds=["zero"], randoms=2)["kinds"]["zero"]
+    found = faithfulness(ranker, every[:4], some, kinds=["zero"], randoms=2).kinds["zero"]
     alone = patch(ranker, some, method="ablation", sites="+".join(f"{h.site()}" for h in every[4:])).frame
     noisy = patch(ranker, some, method="ablation", direction="noise",
                   sites="+".join(f"{h.site()}" for h in every[4:])).frame  # fmt: skip
     gap = (noisy["perturbed"] - noisy["base"]).sum()
     kept = (noisy["patched"].to_numpy() - alone["patched"].to_numpy()).sum() / gap
-    assert told["only circuit"]["kept"] == pytest.approx(kept, abs=1e-5)
-    assert told["only circuit"]["base"] == pytest.approx(alone["patched"].mean(), abs=1e-6)
-    assert told["random"]["only"]["circuits"] == 2 and told["intact"]["base"] == pytest.approx(
-        alone["base"].mean(), abs=1e-6
-    )
+    assert found.only_circuit.kept.value == pytest.approx(kept, abs=1e-5)
+    assert found.only_circuit.base == pytest.approx(alone["patched"].mean(), abs=1e-6)
+    assert found.only_circuit.random.circuits == 2
+    assert found.base == pytest.approx(alone["base"].mean(), abs=1e-6)
 
 
 def counting_pairs():
@@ -200,18 +201,18 @@ def counting_pairs():
 
 def test_attention_to_occurrences_by_loops(ranker):
     heads = [Head(0, 1), Head(2, 3)]
-    told = saturation(ranker, heads, counting_pairs())
-    for point, pair in zip(told["injected"]["L2.H3"]["points"], counting_pairs(), strict=True):
+    found = saturation(ranker, heads, counting_pairs())
+    for point, pair in zip(found.injected["L2.H3"].points, counting_pairs(), strict=True):
         realised = realise_for_patching(pair, ranker)
         reading = Reading.of(ranker, *realised.texts.perturbed)
         (row,) = [i for i in reading.query if reading.tokens.ids[i] == ranker.pieces.tokenizer.token_to_id("cat")]
         columns = [i for i, name in enumerate(realised.names) if name == "inj"]
-        assert len(columns) == pair.k == point["k"]
-        assert point["mean"] == pytest.approx(
+        assert len(columns) == pair.k == point.k
+        assert point.mean.value == pytest.approx(
             float(sum(reading.attention[2, 3, row, i] for i in columns)), abs=1e-6
         )
-    control = told["other tokens"]["matching heads"]["points"]
-    assert [point["k"] for point in control] == [1, 2, 3]
+    control = found.other_tokens["matching heads"].points
+    assert [point.k for point in control] == [1, 2, 3]
 
 
 def test_the_terms_place_in_the_query(ranker):
@@ -223,22 +224,22 @@ def test_the_terms_place_in_the_query(ranker):
 
 def test_matching_heads_alone_are_patched_together(ranker):
     heads = [Head(0, 1), Head(1, 2)]
-    told = count_not_flag(ranker, heads, counting_pairs())
+    found = count_not_flag(ranker, heads, counting_pairs())
     expected = patch(ranker, counting_pairs(), sites="0.1+1.2").frame
-    points = told["matching heads"]["points"]
-    assert [point["mean"] for point in points] == pytest.approx(list(expected["effect"]), abs=1e-6)
-    gaps = [point["mean"] for point in told["whole gap"]["points"]]
+    points = found["matching heads"].points
+    assert [point.mean.value for point in points] == pytest.approx(list(expected["effect"]), abs=1e-6)
+    gaps = [point.mean.value for point in found["whole gap"].points]
     assert gaps == pytest.approx(list(expected["perturbed"] - expected["base"]), abs=1e-6)
 
 
 def test_length_is_told_as_sum_and_mean(ranker):
     pair = MinimalPair("l", "red cat", "the dog sat", "the dog sat people live in berlin", axiom="LNC1",
                        aligned=False, prefer="baseline", k=1, qid="q")  # fmt: skip
-    told = length(ranker, [Head(1, 1)], [pair])
+    found = length(ranker, [Head(1, 1)], [pair])
     before, after = (Reading.of(ranker, pair.query, text) for text in (pair.baseline, pair.perturbed))
     sums = [float(one.block(one.query, one.document)[1, 1].sum(-1).mean()) for one in (before, after)]
-    assert told["sum"]["L1.H1"]["points"][0]["mean"] == pytest.approx(sums[1] - sums[0], abs=1e-6)
-    assert told["mean over tokens"]["L1.H1"]["points"][0]["mean"] == pytest.approx(
+    assert found.sum["L1.H1"].points[0].mean.value == pytest.approx(sums[1] - sums[0], abs=1e-6)
+    assert found.mean_over_tokens["L1.H1"].points[0].mean.value == pytest.approx(
         sums[1] / 7 - sums[0] / 3, abs=1e-6
     )
 
@@ -251,22 +252,22 @@ def test_u0_against_the_summed_matching_score(ranker):
         for i in reading.query:
             score = sum(float(reading.attention[h.layer, h.head, i, j]) for h in heads for j in reading.document)
             points.append((u0[reading.tokens.ids[i]], score))
-    told = idf_against_matching(ranker, heads, TEXTS, u0)
-    assert told["r"] == pytest.approx(pearsonr(*zip(*points, strict=True)).statistic, abs=1e-5)
-    assert told["n"] == len(points) and told["queries"] == 3
+    found = idf_against_matching(ranker, heads, TEXTS, u0)
+    assert found.value == pytest.approx(pearsonr(*zip(*points, strict=True)).statistic, abs=1e-5)
+    assert found.pairs == len(points) and found.queries == 3
 
 
 def test_matching_heads_send_together(ranker):
-    told = matching_to_scoring(ranker, [Head(0, 1), Head(1, 2), Head(2, 0)], [Head(2, 1)], pairs("TFC1"))
-    assert told["senders"] == ["L0.H1", "L1.H2"], "only heads below the scoring heads send"
+    found = matching_to_scoring(ranker, [Head(0, 1), Head(1, 2), Head(2, 0)], [Head(2, 1)], pairs("TFC1"))
+    assert found.senders == ("L0.H1", "L1.H2"), "only heads below the scoring heads send"
     rows = patch(ranker, pairs("TFC1"), method="path", sites="0.1+1.2", to="L2.H1.q").frame
-    assert told["q"]["share"] == pytest.approx(rows["effect"].sum() / (rows["perturbed"] - rows["base"]).sum())
+    assert found.q.value == pytest.approx(rows["effect"].sum() / (rows["perturbed"] - rows["base"]).sum())
 
 
 def test_blocks_send_into_each_head(ranker):
-    told = block_senders(ranker, [Head(1, 2)], pairs("TFC1"))
-    sites = [one["site"] for one in told["L1.H2"]]
+    found = block_senders(ranker, [Head(1, 2)], pairs("TFC1"))
+    sites = [one.site for one in found["L1.H2"]]
     assert sites == ["L0.resid", "L0.attn", "L0.mlp", "L1.resid"]
     rows = patch(ranker, pairs("TFC1"), method="path", sites="L1.resid", to="L1.H2.q,L1.H2.k,L1.H2.v").frame
     share = rows["effect"].sum() / (rows["perturbed"] - rows["base"]).sum()
-    assert told["L1.H2"][3]["share"] == pytest.approx(share, abs=1e-5)
+    assert found["L1.H2"][3].share.value == pytest.approx(share, abs=1e-5)

@@ -1,7 +1,6 @@
 """`whyrank circuit` from the outside, on a tiny cross-encoder."""
 
 import json
-from importlib.resources import files
 
 import jsonschema
 import pytest
@@ -11,6 +10,7 @@ from tests.circuits.test_evidence import counting_pairs
 from tests.circuits.test_search import pairs
 from tests.cli.run import one_line, whyrank
 from whyrank.axioms.pair import MinimalPair, write_pairs
+from whyrank.circuits.results import Circuit
 
 
 @pytest.fixture(scope="module")
@@ -32,25 +32,27 @@ def folder(tmp_path_factory):
 def call(folder, *more, ranker="ce"):
     files = [word for name in ("TFC1", "STMC1", "TFC2", "LNC1") for word in ("--pairs", folder / f"{name}.jsonl")]
     return whyrank("circuit", "--ranker", folder / ranker, *files, "--threshold", "relative=0.4", "--decide",
-                   "point", "--to-heads", "8", "--randoms", "2", "--steps", "2", *more)  # fmt: skip
+                   "point", "--pairs-to-heads", "8", "--randoms", "2", "--steps", "2", *more)  # fmt: skip
 
 
 def test_what_it_writes(folder, tmp_path):
     done = call(folder, "-o", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     told = json.loads((tmp_path / "run" / "circuit.json").read_text())
-    schema = json.loads(files("whyrank.pages").joinpath("schemas/circuit.schema.json").read_text())
-    jsonschema.validate(told, schema)
+    jsonschema.validate(told, Circuit.schema())
     written = {path.name for path in (tmp_path / "run").iterdir()}
-    assert {"manifest.json", "report.html", "graph.svg", "tests.svg", "to-logits.svg"} <= written
+    assert {"manifest.json", "report.html", "graph.svg", "tests.svg", "to-logits.svg", "pairs.parquet"} <= written
     assert not [name for name in written if name.startswith(".")], "nothing half-done is left"
     assert set(told["faithfulness"]) == {"TFC1", "STMC1"}
     senders = {edge["sender"] for edge in told["edges"] if edge["status"] == "kept"} - {"embed"}
     assert {one["head"] for one in told["heads"]} == senders
     assert sum(map(len, told["roles"].values())) == len(told["heads"])
-    again = call(folder, "-o", tmp_path / "again")
+    again = call(folder, "-o", tmp_path / "again", "--json")
     assert again.returncode == 0
     assert (tmp_path / "again" / "circuit.json").read_text() == (tmp_path / "run" / "circuit.json").read_text()
+    assert json.loads(again.stdout) == told
+    once_more = call(folder, "-o", tmp_path / "run")
+    assert "holds this result already" in once_more.stderr and once_more.stdout == done.stdout
 
 
 @pytest.mark.parametrize(

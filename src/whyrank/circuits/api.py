@@ -2,51 +2,41 @@
 
 from __future__ import annotations
 
-import random
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from whyrank.axioms.axiom import plain_variant
-from whyrank.axioms.pair import MinimalPair
-from whyrank.circuits.attention_tests import AttentionTests, texts_of
-from whyrank.circuits.circuit import Circuit, heads_of
-from whyrank.circuits.counting import count_not_flag, length, saturation
-from whyrank.circuits.example import short_pair, worked_example
-from whyrank.circuits.faithfulness import RANDOM_CIRCUITS, faithfulness
-from whyrank.circuits.head import Head
-from whyrank.circuits.independence import idf_against_matching, matching_to_scoring
-from whyrank.circuits.roles import assign_roles, roles_json
-from whyrank.circuits.search import Search, backward_search, sample
-from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
-from whyrank.circuits.senders import block_senders
-from whyrank.collections.idf import TokenIdf
+from whyrank.axioms.pair import MinimalPair, read_pairs
+from whyrank.axioms.scored_pair import TextCounts
+from whyrank.circuits.evidence import COUNTING, LENGTH, Evidence, Sizes
+from whyrank.circuits.reading import cross_encoder
+from whyrank.circuits.results import Circuit, CircuitHead, Found, IdfSource, PairTexts
+from whyrank.circuits.search import Search, backward_search
+from whyrank.circuits.threshold import Threshold
+from whyrank.collections.collection import Collection
+from whyrank.collections.given import collection_of
+from whyrank.collections.idf import TokenIdf, token_idf
+from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
+from whyrank.core.json_file import typed
 from whyrank.core.progress import OpenProgress, no_progress
+from whyrank.core.runs import Run
 from whyrank.core.stages import Stages
 from whyrank.evaluation.interval import FEWEST_QUERIES
+from whyrank.interventions.aligned import AlignedPairs, aligned_pairs, fitting_pairs, pair_table
+from whyrank.interventions.pair_texts import texts_json
 from whyrank.rankers.cross_encoder import CrossEncoder
+from whyrank.rankers.load import load
+from whyrank.rankers.ranker import Ranker
 
-if TYPE_CHECKING:
-    import numpy as np
-
-#: Pairs of these axioms are for tests of attention, not for the search.
-COUNTING, LENGTH = "TFC2", "LNC1"
-#: Variants of TFC2 whose k counts occurrences against none; the first of them that there is, is used.
-COUNTED = ("cumulative", "restore")
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How many of each: texts read for the tests of attention, documents for TFC2 and LNC1, pairs for blocks as
-    senders and for ablations, random circuits."""
-
-    readings: int = 200
-    counting: int = 40
-    length: int = 100
-    senders: int = 100
-    ablations: int = 100
-    randoms: int = RANDOM_CIRCUITS
+DEFAULT_THRESHOLD = "relative=0.3,share=0.01"
+FORMULA = "bm25"
+#: Pairs by the name of their set.
+Sets = Mapping[str, Sequence[MinimalPair]]
+#: A pairs file, or pairs.
+GivenPairs = Path | str | Sequence[MinimalPair]
 
 
 @dataclass(frozen=True)
@@ -55,159 +45,188 @@ class CircuitRequest:
 
     search: Search = field(default_factory=Search)
     sizes: Sizes = field(default_factory=Sizes)
-    formula: str = "bm25"
     seed: int = 0
+
+
+@dataclass(frozen=True)
+class _Given:
+    """The pairs as they were given: by file, or as one list."""
+
+    parts: tuple[tuple[Path | None, tuple[MinimalPair, ...]], ...]
+
+    @classmethod
+    def of(cls, pairs: GivenPairs | Sequence[Path | str]) -> _Given:
+        several = [pairs] if isinstance(pairs, Path | str) else list(pairs)
+        if several and isinstance(several[0], MinimalPair):
+            return cls(((None, tuple(several)),))  # type: ignore[arg-type]
+        return cls(tuple((Path(path), tuple(_read(Path(path)))) for path in several))  # type: ignore[arg-type]
+
+    def fingerprint(self) -> list[str]:
+        """A hash of each file's pairs."""
+        lines = ["\n".join(pair.to_json() for pair in some) for _, some in self.parts]
+        return [hashlib.sha256(text.encode()).hexdigest() for text in lines]
+
+    def sets(self, ranker: CrossEncoder, skip: bool, pad: bool, caller: Caller) -> tuple[Sets, AlignedPairs]:
+        """The pairs by axiom (or the file's name), and all of them with their texts as given; those to be patched
+        must align, those about length must fit."""
+        found: dict[str, list[MinimalPair]] = {}
+        every = AlignedPairs(())
+        for path, some in self.parts:
+            if any(pair.axiom != LENGTH for pair in some):
+                ready = aligned_pairs(ranker, path or some, "document", skip=skip, pad=pad)
+            else:
+                ready = fitting_pairs(ranker, some)
+            for reason, count in ready.dropped.items():
+                caller.say(f"dropped {count} pairs{f' of {path.name}' if path else ''} ({reason})")
+            for pair in ready.scored:
+                found.setdefault(pair.axiom or (path.stem if path else "own"), []).append(pair)
+            every = every.together(ready)
+        return found, every
+
+
+def _read(path: Path) -> list[MinimalPair]:
+    if not path.is_file():
+        raise UserError("no such file", where=path, todo="make one: whyrank pairs --axiom TFC1 ...")
+    return read_pairs(path)
+
+
+def circuit(
+    ranker: str | Ranker,
+    pairs: GivenPairs | Sequence[Path | str],
+    *,
+    threshold: str = DEFAULT_THRESHOLD,
+    decide: str = "interval",
+    pairs_to_logits: int = 500,
+    pairs_to_heads: int = 100,
+    steps: int = 6,
+    freeze_mlp: bool = False,
+    idf: str | None = None,
+    collection: str | Collection | None = None,
+    randoms: int = 10,
+    skip: bool = False,
+    pad: bool = False,
+    max_length: int | None = None,
+    seed: int = 0,
+    device: str = "cpu",
+    out: Path | str | None = None,
+    caller: Caller = SILENT,
+) -> Circuit:
+    """Which heads of a cross-encoder make its score, searched back from the logits, and what each is for.
+
+    `pairs`: files or pairs; TFC1 and STMC1 to search with, TFC2 and LNC1 to test counting and length. `threshold`:
+    the least |share of the gap| of a sender, `relative` to the largest, a `quantile`, or a `share`; `decide`:
+    `interval` (must leave out 0), `sure` (above the cut-off in 97.5% of draws) or `point`. `pairs_to_logits` and
+    `pairs_to_heads` count pairs of all sets together. `idf`: `collection`, `wordfreq` or a file; by default it is
+    counted in the pairs' documents. Pairs that do not align are refused, or dropped (`skip`), or padded (`pad`).
+    With `out` the result is also written as a run folder, and work that was killed goes on.
+    """
+    search = Search(
+        threshold=Threshold.parse(threshold, decide), pairs_to_logits=pairs_to_logits,
+        pairs_to_heads=pairs_to_heads, most_steps=steps, freeze_mlp=freeze_mlp, seed=seed,
+    )  # fmt: skip
+    sizes = Sizes(readings=2 * pairs_to_heads, senders=pairs_to_heads, ablations=pairs_to_heads, randoms=randoms)
+    request = CircuitRequest(search, sizes, seed)
+    opened = open_cross_encoder(ranker, max_length, device, caller)
+    given, rarity = _Given.of(pairs), _asked_idf(opened, idf, collection, caller)
+    inputs: dict[str, Any] = {
+        "ranker": [opened.name, opened.fingerprint()], "pairs": given.fingerprint(), "request": repr(request),
+        "idf": [rarity.source, rarity.fingerprint()] if rarity else "the documents of the pairs", "skip": skip,
+        "pad": pad,
+    }  # fmt: skip
+    with Run.open(out, "circuit", inputs, caller) as run:
+        known = run.finished(Circuit)
+        if known is not None:
+            return known
+        sets, aligned = given.sets(opened, skip, pad, caller)
+        for sentence in aligned.counts().sentences(opened.name):
+            run.say(f"{sentence}; both texts and their scores are in pairs.parquet")
+        result = find_circuit(
+            opened, sets, rarity or _counted_idf(opened, sets), request, run.stages(), run.progress
+        )
+        frame = pair_table(opened, aligned, "document")
+        rows = typed(frame.to_dict("records"), tuple[PairTexts, ...])
+        result = replace(result, texts=aligned.counts(), pairs=rows)
+        run.save(
+            result, pairs={name: len(some) for name, some in sets.items()}, texts=texts_json(result.texts, frame)
+        )
+        return result
+
+
+def open_cross_encoder(ranker: str | Ranker, max_length: int | None, device: str, caller: Caller) -> CrossEncoder:
+    """The cross-encoder, reading at most so many tokens; what it is, is said."""
+    if isinstance(ranker, str):
+        settings: dict[str, Any] = {} if max_length is None else {"max_length": max_length}
+        ranker = load(ranker, device=device, **settings)
+    elif max_length is not None:
+        raise UserError("max_length is for a ranker that is loaded here", todo="load it with max_length")
+    opened = cross_encoder(ranker)
+    caller.say(f"{opened.name}: {opened.source}; {opened.encoder}")
+    return opened
 
 
 def find_circuit(
     ranker: CrossEncoder,
-    pairs: Mapping[str, Sequence[MinimalPair]],
+    pairs: Sets,
     idf: TokenIdf,
     request: CircuitRequest | None = None,
-    *,
     stages: Stages | None = None,
-    watch: OpenProgress | None = None,
-) -> dict[str, Any]:
-    """What circuit.json holds. `pairs` by the name of their set; those of TFC2 and LNC1 serve the tests of
-    counting and of length, all others the search."""
-    request, stages, watch = request or CircuitRequest(), stages or Stages(), watch or no_progress
+    progress: OpenProgress = no_progress,
+) -> Circuit:
+    """The circuit of pairs that align; those of TFC2 and LNC1 serve the tests of counting and of length, all
+    others the search."""
+    request, stages = request or CircuitRequest(), stages or Stages()
     sets = {name: some for name, some in pairs.items() if some[0].axiom not in (COUNTING, LENGTH)}
     if not sets:
         raise UserError("no pairs to search with", todo="give TFC1 and STMC1 pairs: whyrank pairs --axiom ...")
-    circuit = backward_search(
-        ranker, sets, replace(request.search, seed=request.seed), shards=stages.shards("search"), watch=watch
+    search = replace(request.search, seed=request.seed)
+    found = backward_search(ranker, sets, search, shards=stages.shards("search"), progress=progress)
+    _check_found(found, search.threshold)
+    work = Evidence(ranker, pairs, sets, idf, FORMULA, request.sizes, request.seed, stages, progress)
+    roles, tests = work.roles(found)
+    count = sum(map(len, pairs.values()))
+    return Circuit(
+        ranker=ranker.name,
+        ended=found.ended,
+        threshold=str(search.threshold),
+        decide=search.threshold.decide if found.queries >= FEWEST_QUERIES else "point",
+        idf=IdfSource(idf.source, FORMULA),
+        heads=tuple(
+            CircuitHead(str(head), next((name for name, heads in roles.items() if head in heads), None))
+            for head in found.heads
+        ),
+        roles={name: tuple(map(str, heads)) for name, heads in roles.items()},
+        edges=found.edges,
+        steps=found.steps,
+        tests=tests,
+        texts=TextCounts(count, count, 0, 0, 0),
+        **work.measured(found, roles),
     )
-    if not circuit.heads and all(share is None for share in circuit.steps[0].shares.values()):
+
+
+def _check_found(found: Found, threshold: Threshold) -> None:
+    """Raises where there is no circuit."""
+    if found.heads:
+        return
+    if all(share is None for share in found.steps[0].shares.values()):
         raise UserError(
             "both sides of the pairs score the same: there is no gap that a circuit could carry",
             todo="give pairs whose sides differ",
         )
-    if not circuit.heads:
-        raise UserError(
-            f"no head passes the threshold {request.search.threshold}", todo="lower it, or give more pairs"
-        )
-    work = _Evidence(ranker, pairs, sets, idf, request, stages, watch)
-    roles = stages.get("roles", lambda: work.roles(circuit))
-    circuit = replace(circuit, roles={name: heads_of(heads) for name, heads in roles["assigned"].items()})
-    return {
-        **circuit.to_json(),
-        "idf": {"source": idf.source, "formula": request.formula},
-        "threshold": str(request.search.threshold),
-        "decide": request.search.threshold.decide if circuit.queries >= FEWEST_QUERIES else "point",
-        "tests": roles["tests"],
-        **work.evidence(circuit),
-    }
+    raise UserError(f"no head passes the threshold {threshold}", todo="lower it, or give more pairs")
 
 
-@dataclass(frozen=True)
-class _Evidence:
-    """What is measured of a circuit once its heads are known, stage by stage."""
+def _asked_idf(
+    ranker: CrossEncoder, idf: str | None, collection: str | Collection | None, caller: Caller
+) -> TokenIdf | None:
+    """The IDF that was asked for, if any was."""
+    if idf is None and collection is None:
+        return None
+    opened = None if collection is None else collection_of(collection, caller)
+    return token_idf(ranker.pieces.tokenizer, idf or "collection", opened)
 
-    ranker: CrossEncoder
-    pairs: Mapping[str, Sequence[MinimalPair]]
-    sets: Mapping[str, Sequence[MinimalPair]]
-    idf: TokenIdf
-    request: CircuitRequest
-    stages: Stages
-    watch: OpenProgress
 
-    def roles(self, circuit: Circuit) -> dict[str, Any]:
-        texts = texts_of(self.ranker, self.some(self.sizes.readings))
-        with self.watch("attention of all heads", len(texts)) as tell:
-            tests = AttentionTests.on(self.ranker, texts, self.rarity, tell)
-        found = assign_roles(circuit, tests, self.request.seed)
-        assigned = {name: [str(head) for head in heads] for name, heads in found.items()}
-        return {"assigned": assigned, "tests": roles_json(replace(circuit, roles=found), tests, self.request.seed)}
-
-    def evidence(self, circuit: Circuit) -> dict[str, Any]:
-        """All other stages; those about matching heads are left out where there are none."""
-        get, sizes, seed, matching = self.stages.get, self.sizes, self.request.seed, circuit.role("matching")
-        told: dict[str, Any] = {
-            "faithfulness": get("faithfulness", lambda: self.faithfulness(circuit)),
-            "example": get("example", lambda: worked_example(self.ranker, circuit, short_pair(self.first))),
-        }
-        if not matching:
-            return told
-        texts = texts_of(self.ranker, self.some(sizes.readings))
-        told["u0_against_matching"] = get(
-            "u0", lambda: idf_against_matching(self.ranker, matching, texts, self.u0, self.watch)
-        )
-        told["senders"] = get(
-            "senders",
-            lambda: block_senders(
-                self.ranker, matching, self.some(sizes.senders), seed=seed, shards=self.stages.shards("senders"),
-                watch=self.watch,
-            ),
-        )  # fmt: skip
-        if circuit.role("scoring"):
-            told["matching_to_scoring"] = get("independence", lambda: self.matching_to_scoring(circuit))
-        return told | self.counted(matching)
-
-    def faithfulness(self, circuit: Circuit) -> dict[str, Any]:
-        return {
-            name: faithfulness(
-                self.ranker, circuit.heads, some, matching=circuit.role("matching"), randoms=self.sizes.randoms,
-                seed=self.request.seed, shards=self.stages.shards(f"faithfulness-{name}"), watch=self.watch,
-            )
-            for name, some in sample(self.sets, self.sizes.ablations, self.request.seed).items()
-        }  # fmt: skip
-
-    def matching_to_scoring(self, circuit: Circuit) -> dict[str, Any]:
-        return matching_to_scoring(
-            self.ranker, circuit.role("matching"), circuit.role("scoring"), self.some(self.sizes.senders),
-            seed=self.request.seed, shards=self.stages.shards("independence"), watch=self.watch,
-        )  # fmt: skip
-
-    def counted(self, matching: Sequence[Head]) -> dict[str, Any]:
-        """The tests that need TFC2 and LNC1 pairs, where there are any."""
-        told: dict[str, Any] = {}
-        counting, lengths = self.of_axiom(COUNTING, self.sizes.counting), self.of_axiom(LENGTH, self.sizes.length)
-        variants = [name for name in COUNTED if any(plain_variant(pair.variant) == name for pair in counting)]
-        counting = [
-            pair for pair in counting if variants and plain_variant(pair.variant) == variants[0] and pair.term
-        ]
-        if counting:
-            told["counted"] = variants[0]
-            read = self.stages.get("saturation", lambda: saturation(self.ranker, matching, counting, self.watch))
-            if all(read.values()):
-                told["saturation"] = read
-            told["count_not_flag"] = self.stages.get(
-                "count",
-                lambda: count_not_flag(
-                    self.ranker, matching, counting, shards=self.stages.shards("count"), watch=self.watch
-                ),
-            )
-        if lengths:
-            read = self.stages.get("length", lambda: length(self.ranker, matching, lengths, self.watch))
-            if all(read.values()):  # none where no pair fits into the length that is read
-                told["length"] = read
-        return told
-
-    @property
-    def sizes(self) -> Sizes:
-        return self.request.sizes
-
-    @property
-    def first(self) -> Sequence[MinimalPair]:
-        return next(iter(self.sets.values()))
-
-    @property
-    def rarity(self) -> np.ndarray:
-        return self.idf.of(self.request.formula)
-
-    @property
-    def u0(self) -> np.ndarray:
-        """U_0 of every token, anti-correlated with IDF."""
-        return IdfDimension.of(self.ranker, self.idf).u0
-
-    def some(self, count: int) -> list[MinimalPair]:
-        """So many pairs of all sets together."""
-        drawn = sample(self.sets, count, self.request.seed)
-        return [pair for some in drawn.values() for pair in some]
-
-    def of_axiom(self, axiom: str, documents: int) -> list[MinimalPair]:
-        """All pairs (every k) of so many documents of an axiom."""
-        found = [pair for some in self.pairs.values() for pair in some if pair.axiom == axiom]
-        names = sorted({(pair.qid or "", pair.docid or pair.id) for pair in found})
-        names = random.Random(f"{self.request.seed} {axiom}").sample(names, min(documents, len(names)))
-        return [pair for pair in found if (pair.qid or "", pair.docid or pair.id) in set(names)]
+def _counted_idf(ranker: CrossEncoder, sets: Sets) -> TokenIdf:
+    """Counted in the pairs' documents, each once and without what was put into it."""
+    kept = {pair.docid or pair.id: " ".join(pair.slotted.segments) for some in sets.values() for pair in some}
+    texts = [kept[name] for name in sorted(kept)]
+    return TokenIdf.counted(ranker.pieces.tokenizer, texts, f"the {len(texts)} documents of the pairs")

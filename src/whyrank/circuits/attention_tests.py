@@ -4,15 +4,18 @@
     contextualization   mean attention of the other query tokens to token i    against IDF(i)
     matching            attention of query token i to document token j         against cosine(W_E[i], W_E[j])
 
-Each gives an r for each head: pooled over all readings, as in the paper, and within readings (both sides less
-their mean in the reading), which lengths of queries and documents cannot make. Intervals redraw whole queries.
+Each has an r for each head: pooled over all readings, as in the paper, and within readings (both sides less their
+mean in the reading), which lengths of queries and documents cannot make. Intervals redraw whole queries.
+
+U_0 of a query token against its matching score, the attention it gives to the document summed over the matching
+heads, says whether IDF and matching are separate signals: r near 0 if they are (.143 in the paper).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch.nn.functional import normalize
@@ -21,16 +24,15 @@ from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.realise import realise
 from whyrank.circuits.head import Head, all_heads
 from whyrank.circuits.reading import Reading
-from whyrank.core.progress import Progress
-from whyrank.evaluation.bootstrap import clustered_intervals
+from whyrank.circuits.results import TESTS, IdfStep
+from whyrank.core.progress import OpenProgress, Progress, no_progress
 from whyrank.evaluation.correlation import ClusteredMoments, Pearson
-from whyrank.interventions.statistics import finite
+from whyrank.evaluation.estimate import Estimate
 from whyrank.rankers.cross_encoder import CrossEncoder
 
 if TYPE_CHECKING:
     import numpy as np
 
-TESTS = ("scoring", "contextualization", "matching")
 #: Steps of IDF in a curve.
 STEPS = 8
 
@@ -113,28 +115,23 @@ class AttentionTests:
 
         return np.mean([one for several in self._mass.values() for one in several], axis=0)
 
-    def by_idf(self, head: Head, steps: int = STEPS) -> list[dict[str, Any]]:
+    def by_idf(self, head: Head, steps: int = STEPS) -> tuple[IdfStep, ...]:
         """What CLS reads of query tokens in a head, by steps of their IDF with as many tokens each; intervals over
         queries."""
         import numpy as np
 
         if not any(len(x) for _, x, _ in self._reads):
-            return []
+            return ()
         number = self.heads().index(head)
         rarity = np.concatenate([x for _, x, _ in self._reads])
         reads = np.concatenate([y[number] for _, _, y in self._reads])
         queries = [query for query, x, _ in self._reads for _ in x]
         order = np.array_split(np.argsort(rarity, kind="stable"), min(steps, len(rarity)))
-        found = []
-        for some in (some for some in order if len(some)):
-            (interval,) = clustered_intervals(reads[some][:, None], [queries[i] for i in some])
-            found.append(
-                {
-                    "idf": float(rarity[some].mean()), "mean": float(reads[some].mean()),
-                    **interval.to_json(), "n": len(some),
-                }
-            )  # fmt: skip
-        return found
+        return tuple(
+            IdfStep(float(rarity[some].mean()), Estimate.mean(reads[some], [queries[i] for i in some]))
+            for some in order
+            if len(some)
+        )
 
     def correlations(self, seed: int = 0) -> dict[str, dict[str, list[Pearson]]]:
         """{'pooled' or 'within': {test: r of every head}}."""
@@ -151,11 +148,24 @@ def _from_others(reading: Reading) -> torch.Tensor:
     return (block.sum(-2) - own) / (len(reading.query) - 1)
 
 
-def pearson_json(told: Pearson) -> dict[str, Any]:
-    """JSON has no NaN."""
-    return {
-        "r": finite(told.r), **told.interval.to_json(), "n": told.n, "queries": told.clusters,
-    }  # fmt: skip
+def idf_against_matching(
+    ranker: CrossEncoder,
+    heads: Sequence[Head],
+    texts: Sequence[Text],
+    u0: np.ndarray,
+    progress: OpenProgress = no_progress,
+) -> Estimate:
+    """r over query tokens between U_0 and the summed matching score."""
+    last = max(head.layer for head in heads) + 1
+    places = [head.layer * ranker.encoder.heads + head.head for head in heads]
+    moments = ClusteredMoments(1)
+    with progress("U0 against matching", len(texts)) as advance:
+        for one in texts:
+            reading = Reading.of(ranker, one.query, one.text, last)
+            scores = reading.matching().flatten(0, 1)[places].sum(0).numpy()
+            moments.add(one.qid, u0[reading.query_ids], scores[None])
+            advance(1)
+    return Estimate.of(*moments.correlations()[0])
 
 
 def texts_of(ranker: CrossEncoder, pairs: Iterable[MinimalPair]) -> list[Text]:

@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.realise import realise, realise_for_patching
 from whyrank.circuits.head import Head, all_heads, together
 from whyrank.circuits.reading import Reading
+from whyrank.circuits.results import Curve, CurvePoint, Length, Saturation
 from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.evaluation.bootstrap import clustered_intervals
 from whyrank.evaluation.curves import fit_curves
+from whyrank.evaluation.estimate import Estimate
 from whyrank.interventions.activation import Activation
 from whyrank.interventions.plan import SitePlan
 from whyrank.interventions.sweep import sweep
@@ -36,21 +38,26 @@ CONTROL = ("other", "qterm-")
 
 
 def saturation(
-    ranker: CrossEncoder, heads: Sequence[Head], pairs: Sequence[MinimalPair], watch: OpenProgress | None = None
-) -> dict[str, Any]:
+    ranker: CrossEncoder,
+    heads: Sequence[Head],
+    pairs: Sequence[MinimalPair],
+    progress: OpenProgress = no_progress,
+) -> Saturation | None:
     """Attention of the term in the query to its k injected occurrences, and to other document tokens, by k: the
-    mean over the matching heads, each of them, and the mean over all other heads."""
+    mean over the matching heads, each of them, and the mean over all other heads; None where no pair shows it."""
     groups = _groups(ranker, heads)
     found: dict[str, _ByK] = {name: _ByK() for name in ("injected", "other tokens")}
-    with (watch or no_progress)("attention over occurrences", len(pairs)) as tell:
+    with progress("attention over occurrences", len(pairs)) as advance:
         for pair in pairs:
-            tell(1)
+            advance(1)
             values = _term_attention(ranker, pair)
             if values is None:
                 continue
             for name, value in values.items():
                 found[name].add(pair, {group: float(value[chosen].mean()) for group, chosen in groups.items()})
-    return {name: one.to_json(fits=name == "injected") for name, one in found.items()}
+    if not found["injected"].rows:
+        return None
+    return Saturation(found["injected"].curves(fits=True), found["other tokens"].curves())
 
 
 def count_not_flag(
@@ -59,29 +66,32 @@ def count_not_flag(
     pairs: Sequence[MinimalPair],
     *,
     shards: Path | None = None,
-    watch: OpenProgress | None = None,
-) -> dict[str, Any]:
-    """The effect by k when only the matching heads take the perturbed run's values, and the whole gap beside
-    it."""
+    progress: OpenProgress = no_progress,
+) -> dict[str, Curve]:
+    """The effect by k when only the matching heads take the perturbed run's values, and the whole gap."""
     plan = SitePlan((together(heads),))
-    with (watch or no_progress)("matching heads alone on TFC2", len(pairs)) as tell:
-        frame = sweep(ranker, pairs, plan, Activation(), shards=shards, progress=tell).frame
+    with progress("matching heads alone on TFC2", len(pairs)) as advance:
+        frame = sweep(ranker, pairs, plan, Activation(), shards=shards, progress=advance).frame
     effects, by_id = _ByK(), {pair.id: pair for pair in pairs}
     gaps = frame["perturbed"] - frame["base"]
     for name, effect, gap in zip(frame["pair"], frame["effect"], gaps, strict=True):
         effects.add(by_id[name], {"matching heads": float(effect), "whole gap": float(gap)})
-    return effects.to_json(fits=True)
+    return effects.curves(fits=True)
 
 
 def length(
-    ranker: CrossEncoder, heads: Sequence[Head], pairs: Sequence[MinimalPair], watch: OpenProgress | None = None
-) -> dict[str, Any]:
-    """What query tokens read of the document, perturbed less baseline, by the number k of sentences added."""
+    ranker: CrossEncoder,
+    heads: Sequence[Head],
+    pairs: Sequence[MinimalPair],
+    progress: OpenProgress = no_progress,
+) -> Length | None:
+    """What query tokens read of the document, perturbed less baseline, by the number k of sentences added; None
+    where no pair fits into the length that is read."""
     groups = _groups(ranker, heads)
     found = {name: _ByK() for name in ("sum", "mean over tokens")}
-    with (watch or no_progress)("attention over length", len(pairs)) as tell:
+    with progress("attention over length", len(pairs)) as advance:
         for pair in pairs:
-            tell(1)
+            advance(1)
             try:
                 texts = realise(pair, ranker)
             except CannotAlign:
@@ -92,7 +102,7 @@ def length(
             for name, (before, after) in (("sum", sums), ("mean over tokens", means)):
                 change = after - before
                 found[name].add(pair, {group: float(change[chosen].mean()) for group, chosen in groups.items()})
-    return {name: one.to_json() for name, one in found.items()}
+    return Length(found["sum"].curves(), found["mean over tokens"].curves()) if found["sum"].rows else None
 
 
 def _groups(ranker: CrossEncoder, heads: Sequence[Head]) -> dict[str, np.ndarray]:
@@ -147,25 +157,28 @@ class _ByK:
     def add(self, pair: MinimalPair, values: Mapping[str, float]) -> None:
         self.rows[pair.k or 1].append((pair.qid or pair.id, dict(values)))
 
-    def to_json(self, fits: bool = False) -> dict[str, Any]:
-        """For each group its points over k, each with interval and n, and the curves that describe them."""
+    def curves(self, fits: bool = False) -> dict[str, Curve]:
+        """For each group its means over k, and (`fits`) the curves that describe them."""
+        ks, names = sorted(self.rows), list(next(iter(self.rows.values()))[0][1])
+        means = zip(*(self._means(k, names) for k in ks), strict=True)
+        found = {name: tuple(map(CurvePoint, ks, estimates)) for name, estimates in zip(names, means, strict=True)}
+        fitted = {
+            name: tuple(fit_curves(ks, [point.mean.value or 0.0 for point in points]))
+            if fits and len(ks) > 2
+            else ()
+            for name, points in found.items()
+        }
+        return {name: Curve(points, fitted[name]) for name, points in found.items()}
+
+    def _means(self, k: int, names: Sequence[str]) -> list[Estimate]:
+        """Each group's mean over the pairs of one k."""
         import numpy as np
 
-        ks = sorted(self.rows)
-        names = list(self.rows[ks[0]][0][1]) if ks else []
-        told: dict[str, Any] = {name: {"points": []} for name in names}
-        for k in ks:
-            table = np.array([[values[name] for name in names] for _, values in self.rows[k]])
-            intervals = clustered_intervals(table, [query for query, _ in self.rows[k]])
-            for i, name in enumerate(names):
-                told[name]["points"].append(
-                    {
-                        "k": k, "mean": float(table[:, i].mean()), **intervals[i].to_json(),
-                        "n": len(table),
-                    }
-                )  # fmt: skip
-        if fits and len(ks) > 2:
-            for one in told.values():
-                found = fit_curves(ks, [point["mean"] for point in one["points"]])
-                one["fits"] = [vars(fit) for fit in found]
-        return told
+        rows = np.array([[values[name] for name in names] for _, values in self.rows[k]])
+        queries = [query for query, _ in self.rows[k]]
+        intervals = clustered_intervals(rows, queries)
+        size = (len(rows), len(set(queries)))
+        return [
+            Estimate.of(float(mean), interval, *size)
+            for mean, interval in zip(rows.mean(axis=0), intervals, strict=True)
+        ]

@@ -3,43 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.realise import realise_for_patching
-from whyrank.circuits.circuit import Circuit
 from whyrank.circuits.head import Head
 from whyrank.circuits.reading import Reading
+from whyrank.circuits.results import CONTEXTUALIZATION, MATCHING, SCORING, Example
+from whyrank.circuits.roles import Roles
 from whyrank.rankers.cross_encoder import CrossEncoder
 
 #: Document tokens shown, the change among them.
 SHOWN = 24
+Row = tuple[float, ...]
 
 
-def worked_example(ranker: CrossEncoder, circuit: Circuit, pair: MinimalPair) -> dict[str, Any]:
+def worked_example(ranker: CrossEncoder, roles: Roles, pair: MinimalPair) -> Example:
     """The perturbed side of a pair: scoring heads' CLS rows and contextualization heads' rows over the query,
     matching heads' rows from the query to the last document tokens and to those of the query's words."""
     realised = realise_for_patching(pair, ranker)
     reading = Reading.of(ranker, *realised.texts.perturbed)
-    scores = ranker.score(list(realised.texts))
-    document = _shown(reading, realised.names)
+    base, perturbed = ranker.score(list(realised.texts))
+    query, document = reading.query, _shown(reading, realised.names)
     tokenizer = ranker.pieces.tokenizer
     pieces = [str(tokenizer.id_to_token(number)) for number in reading.tokens.ids]
-    return {
-        "query": pair.query,
-        "term": pair.term,
-        "text": realised.texts.perturbed[1],
-        "base": float(scores[0]),
-        "perturbed": float(scores[1]),
-        "query_tokens": [pieces[i] for i in reading.query],
-        "document_tokens": [pieces[i] for i in document],
-        "injected": [realised.names[i] == "inj" for i in document],
-        "scoring": {str(h): _rows(reading, h, [0], reading.query)[0] for h in circuit.role("scoring")},
-        "contextualization": {
-            str(h): _rows(reading, h, reading.query, reading.query) for h in circuit.role("contextualization")
-        },
-        "matching": {str(h): _rows(reading, h, reading.query, document) for h in circuit.role("matching")},
-    }
+    return Example(
+        query=pair.query,
+        term=pair.term,
+        text=realised.texts.perturbed[1],
+        base=float(base),
+        perturbed=float(perturbed),
+        query_tokens=tuple(pieces[i] for i in query),
+        document_tokens=tuple(pieces[i] for i in document),
+        injected=tuple(realised.names[i] == "inj" for i in document),
+        scoring={str(head): _rows(reading, head, [0], query)[0] for head in roles[SCORING]},
+        contextualization={str(head): _rows(reading, head, query, query) for head in roles[CONTEXTUALIZATION]},
+        matching={str(head): _rows(reading, head, query, document) for head in roles[MATCHING]},
+    )
 
 
 def short_pair(pairs: Sequence[MinimalPair]) -> MinimalPair:
@@ -55,6 +54,6 @@ def _shown(reading: Reading, names: Sequence[str]) -> list[int]:
     return sorted(kept)
 
 
-def _rows(reading: Reading, head: Head, rows: Sequence[int], columns: Sequence[int]) -> list[list[float]]:
+def _rows(reading: Reading, head: Head, rows: Sequence[int], columns: Sequence[int]) -> tuple[Row, ...]:
     found = reading.block(rows, columns)[head.layer, head.head]
-    return [[round(float(value), 4) for value in row] for row in found]
+    return tuple(tuple(round(float(value), 4) for value in row) for row in found)

@@ -10,19 +10,20 @@ mean over a reference set by token category, or values of another pair (resample
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whyrank.axioms.pair import MinimalPair
 from whyrank.circuits.head import Head, all_heads, together
+from whyrank.circuits.results import Ablated, Ablations, Faithfulness, RandomSets
 from whyrank.core.progress import OpenProgress, no_progress
-from whyrank.encoders.site import SiteSet
 from whyrank.evaluation.bootstrap import resample
+from whyrank.evaluation.estimate import Estimate
 from whyrank.interventions.ablation import KINDS, Ablation
 from whyrank.interventions.plan import SitePlan
-from whyrank.interventions.statistics import beyond_rounding, clusters, finite
+from whyrank.interventions.statistics import beyond_rounding, clusters
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
 
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
 
 #: Random circuits that the circuit is compared with.
 RANDOM_CIRCUITS = 10
+NO_RANDOMS = RandomSets(0)
+
+
+#: Heads to ablate, and as many random ones, several times.
+Rivals = tuple[list[Head], list[list[Head]]]
 
 
 def faithfulness(
@@ -44,71 +50,79 @@ def faithfulness(
     randoms: int = RANDOM_CIRCUITS,
     seed: int = 0,
     shards: Path | None = None,
-    watch: OpenProgress | None = None,
-) -> dict[str, Any]:
+    progress: OpenProgress = no_progress,
+) -> Faithfulness:
     """What of the gap is kept, by kind of ablation: without the rest, without the circuit, and for random ones;
     and without the matching heads alone, as in the paper."""
-    every = all_heads(ranker.encoder)
-    sets = {"circuit": sorted(heads), **_random_circuits(every, len(heads), randoms, f"{seed} circuit")}
-    plans: dict[str, list[Head]] = {}
-    for name, members in sets.items():
-        plans[f"only {name}"] = [head for head in every if head not in set(members)]
-        plans[f"without {name}"] = members
-    if matching:
-        plans["without matching"] = sorted(matching)
-        as_many = _random_circuits(every, len(matching), randoms, f"{seed} matching")
-        plans |= {f"without matching's {name}": members for name, members in as_many.items()}
-    names = {name: together(one) for name, one in plans.items()}
-    plan = SitePlan(tuple(dict.fromkeys(names.values())))
-    return {
-        "heads": len(heads),
-        "of": len(every),
-        "pairs": len(pairs),
-        "kinds": {
-            kind: _measured(ranker, pairs, plan, names, kind, seed, shards, watch or no_progress) for kind in kinds
-        },
+    every, circuit = all_heads(ranker.encoder), sorted(heads)
+    drawn = _random_sets(every, len(circuit), randoms, f"{seed} circuit")
+    ways: dict[str, Rivals] = {
+        "only_circuit": (_without(every, circuit), [_without(every, one) for one in drawn]),
+        "without_circuit": (circuit, drawn),
     }
+    if matching:
+        as_many = _random_sets(every, len(matching), randoms, f"{seed} matching")
+        ways["without_matching"] = (sorted(matching), as_many)
+    found = {kind: _ablations(ranker, pairs, ways, kind, seed, shards, progress) for kind in kinds}
+    return Faithfulness(len(heads), len(every), len(pairs), found)
 
 
-def _random_circuits(every: Sequence[Head], size: int, count: int, seed: str) -> dict[str, list[Head]]:
+def _random_sets(every: Sequence[Head], size: int, count: int, seed: str) -> list[list[Head]]:
     draw = random.Random(seed)
-    return {f"random {i + 1}": sorted(draw.sample(list(every), size)) for i in range(count)}
+    return [sorted(draw.sample(list(every), size)) for _ in range(count)]
 
 
-def _measured(
+def _without(every: Sequence[Head], some: Sequence[Head]) -> list[Head]:
+    return [head for head in every if head not in set(some)]
+
+
+def _ablations(
     ranker: NeuralRanker,
     pairs: Sequence[MinimalPair],
-    plan: SitePlan,
-    names: Mapping[str, SiteSet],
+    ways: dict[str, Rivals],
     kind: str,
     seed: int,
     shards: Path | None,
-    watch: OpenProgress,
-) -> dict[str, Any]:
-    """For each set: the mean scores of both sides, and the share of the gap that is kept."""
+    progress: OpenProgress,
+) -> Ablations:
+    """For each way the mean scores of both sides, and the share of the gap that is kept."""
+    sets = {tuple(one): together(one) for heads, drawn in ways.values() for one in (heads, *drawn)}
+    both = _both_sides(ranker, pairs, SitePlan(tuple(dict.fromkeys(sets.values()))), kind, seed, shards, progress)
+    rows = dict(list(both.groupby("site", sort=False)))
+
+    def ablated(heads: Sequence[Head], random: RandomSets = NO_RANDOMS) -> Ablated:
+        return _ablated(rows[str(sets[tuple(heads)])], random, seed)
+
+    found = {
+        name: ablated(heads, _spread([ablated(one) for one in drawn])) for name, (heads, drawn) in ways.items()
+    }
+    intact = both[both["site"] == both["site"].iloc[0]]
+    return Ablations(float(intact["base"].mean()), float(intact["perturbed"].mean()), **found)
+
+
+def _both_sides(
+    ranker: NeuralRanker,
+    pairs: Sequence[MinimalPair],
+    plan: SitePlan,
+    kind: str,
+    seed: int,
+    shards: Path | None,
+    progress: OpenProgress,
+) -> pd.DataFrame:
+    """One row per pair and set of heads: `patched` is the ablated baseline's score, `patched_noise` that of the
+    ablated perturbed side."""
     frames = {}
-    for direction in ("denoise", "noise"):
+    for direction, side in (("denoise", "baseline"), ("noise", "perturbed")):
         ablation = Ablation(kind, direction, seed).with_reference(pairs)
         folder = None if shards is None else shards / f"{kind}-{direction}"
-        with watch(
-            f"ablating ({kind}, {'baseline' if direction == 'denoise' else 'perturbed'})", len(pairs)
-        ) as tell:
-            frames[direction] = sweep(ranker, pairs, plan, ablation, shards=folder, progress=tell).frame
+        with progress(f"ablating ({kind}, {side})", len(pairs)) as advance:
+            frames[direction] = sweep(ranker, pairs, plan, ablation, shards=folder, progress=advance).frame
     both = frames["denoise"].merge(frames["noise"], on=["pair", "site"], suffixes=("", "_noise"))
     assert len(both) == len(frames["denoise"]) == len(frames["noise"])
-    found = {str(site): _kept(rows, seed) for site, rows in both.groupby("site", sort=False)}
-    told = {name: found[str(one)] for name, one in names.items()}
-    ways = ("only", "without", "without matching's")
-    randoms = {way: [told.pop(name) for name in list(told) if name.startswith(f"{way} random")] for way in ways}
-    first = both[both["site"] == both["site"].iloc[0]]
-    return {
-        "intact": {"base": float(first["base"].mean()), "perturbed": float(first["perturbed"].mean())},
-        **told,
-        "random": {way: _spread(values) for way, values in randoms.items()},
-    }
+    return both
 
 
-def _kept(rows: pd.DataFrame, seed: int) -> dict[str, Any]:
+def _ablated(rows: pd.DataFrame, random: RandomSets, seed: int) -> Ablated:
     import numpy as np
     import pandas as pd
 
@@ -124,26 +138,15 @@ def _kept(rows: pd.DataFrame, seed: int) -> dict[str, Any]:
         return (weights @ above) / beyond_rounding(weights @ below, weights @ scores)
 
     kept = resample(share_kept, len(queries), seed=seed)
-    return {
-        "kept": finite(float(kept.value[0])),
-        **kept.interval().to_json(),
-        "base": float(rows["patched"].mean()),
-        "perturbed": float(rows["patched_noise"].mean()),
-        "n": len(rows),
-    }
+    share = Estimate.of(float(kept.value[0]), kept.interval(), len(rows), len(queries))
+    return Ablated(share, float(rows["patched"].mean()), float(rows["patched_noise"].mean()), random)
 
 
-def _spread(several: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Over the random circuits: the part of the gap that they keep, and the score they leave the perturbed
-    side."""
-    import numpy as np
-
+def _spread(several: Sequence[Ablated]) -> RandomSets:
+    """Over random sets of heads."""
     if not several:
-        return {"circuits": 0}
-    kept = [one["kept"] for one in several if one["kept"] is not None]
-    scores: np.ndarray = np.array([one["perturbed"] for one in several])
-    spread = (fmean(kept), min(kept), max(kept)) if kept else (None, None, None)
-    return {
-        "circuits": len(several), **dict(zip(("mean", "least", "most"), spread, strict=True)),
-        "perturbed": float(scores.mean()), "perturbed_least": float(scores.min()),
-    }  # fmt: skip
+        return NO_RANDOMS
+    kept = [one.kept.value for one in several if one.kept.value is not None]
+    mean, least, most = (fmean(kept), min(kept), max(kept)) if kept else (None, None, None)
+    scores = [one.perturbed for one in several]
+    return RandomSets(len(several), mean, least, most, fmean(scores), min(scores))

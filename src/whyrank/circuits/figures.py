@@ -1,203 +1,201 @@
-"""The figures of a circuit, from circuit.json."""
+"""The figures of a circuit, each with its caption and the data behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 from whyrank.circuits.graph import circuit_graph
-from whyrank.pages.page import Cell, Figures
+from whyrank.circuits.results import (
+    EMBED,
+    TESTS,
+    Circuit,
+    Curve,
+    Example,
+    Length,
+    Saturation,
+    Sender,
+    Step,
+)
+from whyrank.evaluation.estimate import Estimate
+from whyrank.pages.page import Cell, Figure, Figures
 from whyrank.plots.heat_map import heat_maps
 from whyrank.plots.lines import Point, line_plots
 
-TESTS = ("scoring", "contextualization", "matching")
 #: Matching heads shown in the worked example.
 SHOWN = 4
+#: Contextualization heads shown in it.
+SHOWN_CONTEXTS = 3
+MATCHING_HEADS, OTHER_HEADS = "matching heads", "other heads"
+BLOCKS = ("resid", "attn", "mlp")
+ENDS = ("low", "high", "n")
+Cells = dict[tuple[int, int], float]
 
 
-def circuit_figures(found: dict[str, Any]) -> Figures:
+def circuit_figures(circuit: Circuit) -> Figures:
     """By name; what was not measured has no figure."""
-    figures: Figures = {"graph": _graph(found), "tests": _tests(found)}
-    if found["tests"]["by_idf"]:
-        figures["scoring-idf"] = _by_idf(found)
-    figures |= _steps(found)
-    figures |= _example(found["example"])
-    if "saturation" in found:
-        figures["saturation"] = _saturation(found["saturation"])
-    if "count_not_flag" in found:
-        figures["count"] = _count(found["count_not_flag"])
-    if "length" in found:
-        figures["length"] = _length(found["length"])
-    if "senders" in found:
-        figures["senders"] = _senders(found["senders"])
+    figures: Figures = {"graph": _graph(circuit), "tests": _tests(circuit)}
+    if circuit.tests.by_idf:
+        figures["scoring-idf"] = _by_idf(circuit)
+    for number in sorted({step.number for step in circuit.steps}):
+        steps = [step for step in circuit.steps if step.number == number]
+        if any(_map_of(step) for step in steps):
+            figures["to-logits" if number == 0 else f"step-{number}"] = _step(circuit, steps)
+    figures |= _example(circuit.example)
+    if circuit.saturation:
+        figures["saturation"] = _saturation(circuit.saturation)
+    if circuit.count_not_flag:
+        figures["count"] = _count(circuit.count_not_flag)
+    if circuit.length:
+        figures["length"] = _length(circuit.length)
+    if circuit.senders:
+        figures["senders"] = _senders(circuit.senders)
     return figures
 
 
-def _graph(found: dict[str, Any]) -> Any:
-    kept = [edge for edge in found["edges"] if edge["status"] == "kept"]
-    rows = [[e["sender"], " ".join(e["receivers"]), e["part"], e["share"], e["low"], e["high"]] for e in kept]
-    told = (
+def _graph(circuit: Circuit) -> Figure:
+    rows = [[e.sender, " ".join(e.receivers), e.part, *_row(e.share)] for e in circuit.kept()]
+    caption = (
         "The circuit: heads by layer and role. An edge's width is the share of the gap that its sender brings to "
         "all heads it points to together (they received together); red: as the gap goes, blue: against it."
     )
-    return circuit_graph(found), told, (["sender", "receivers", "part", "share", "low", "high"], rows)
+    return circuit_graph(circuit), caption, (["sender", "receivers", "part", "share", *ENDS], rows)
 
 
-def _tests(found: dict[str, Any]) -> Any:
-    rows = found["tests"]["heads"]
-    panels = {name: {_place(row["head"]): row["pooled"][name]["r"] for row in rows
-                     if row["pooled"][name]["r"] is not None} for name in TESTS}  # fmt: skip
-    marked = {name: {_place(head) for head in found["roles"].get(name, [])} for name in TESTS}
-    data = [[row["head"], row["role"], *(row["pooled"][name]["r"] for name in TESTS)] for row in rows]
-    told = "The r of each test for every head; a dot marks the heads of that role."
-    return _map(panels, "r", marked), told, (["head", "role", *TESTS], data)
-
-
-def _by_idf(found: dict[str, Any]) -> Any:
-    """Each scoring head with its own sign: which read rare terms, which common ones."""
-    curves = {
-        head: [Point(p["idf"], p["mean"], p["low"], p["high"]) for p in points]
-        for head, points in found["tests"]["by_idf"].items()
+def _tests(circuit: Circuit) -> Figure:
+    panels = {
+        name: {_place(one.head): r for one in circuit.tests.heads if (r := one.pooled[name].value) is not None}
+        for name in TESTS
     }
-    data = [[head, p["idf"], p["mean"], p["low"], p["high"], p["n"]]
-            for head, points in found["tests"]["by_idf"].items() for p in points]  # fmt: skip
+    marked = {name: {_place(head) for head in circuit.roles.get(name, ())} for name in TESTS}
+    rows = [[one.head, one.role, *(one.pooled[name].value for name in TESTS)] for one in circuit.tests.heads]
+    caption = "The r of each test for every head; a dot marks the heads of that role."
+    return _map(panels, "r", marked), caption, (["head", "role", *TESTS], rows)
+
+
+def _by_idf(circuit: Circuit) -> Figure:
+    """Each scoring head with its own sign: which read rare terms, which common ones."""
+    by_head = circuit.tests.by_idf
+    curves = {head: [_point(one.idf, one.attention) for one in steps] for head, steps in by_head.items()}
+    rows = [[head, one.idf, *_row(one.attention)] for head, steps in by_head.items() for one in steps]
     svg = line_plots({"scoring heads": curves}, "IDF of the query token", "attention of CLS")
     caption = "What CLS reads of query tokens in each scoring head, by the token's IDF."
-    return svg, caption, (["head", "IDF", "attention", "low", "high", "n"], data)
+    return svg, caption, (["head", "IDF", "attention", *ENDS], rows)
 
 
-def _steps(found: dict[str, Any]) -> Figures:
-    """A map of all senders for each step."""
+def _step(circuit: Circuit, steps: Sequence[Step]) -> Figure:
+    """A map of all senders for each part of the receivers of a step."""
+    panels = {step.part or "logits": _map_of(step) for step in steps}
+    kept = {
+        step.part or "logits": {_place(edge.sender) for edge in circuit.kept(step) if edge.sender != EMBED}
+        for step in steps
+    }
+    rows: list[list[Cell]] = [[step.part, name, value] for step in steps for name, value in step.shares.items()]
+    number, receivers = steps[0].number, " ".join(steps[0].receivers)
+    to = "the logits" if number == 0 else f"values, queries and keys of {receivers}"
+    caption = f"Step {number}: every head below to {to}; a dot: kept."
+    if any(step.followed < len(step.shares) for step in steps):
+        caption += f" Heads that were not followed are shown by the first {steps[0].chosen_on} pairs."
+    return _map(panels, "share of the gap", kept), caption, (["part", "sender", "share"], rows)
+
+
+def _map_of(step: Step) -> Cells:
+    return {_place(name): value for name, value in step.shares.items() if name != EMBED and value is not None}
+
+
+def _example(example: Example) -> Figures:
     figures: Figures = {}
-    numbers = sorted({step["number"] for step in found["steps"]})
-    for number in numbers:
-        steps = [step for step in found["steps"] if step["number"] == number]
-        panels = {
-            step["part"] or "logits": {_place(n): v for n, v in step["shares"].items() if n.startswith("L")}
-            for step in steps
-        }
-        if not any(panels.values()):
-            continue
-        kept = {
-            step["part"] or "logits": {
-                _place(e["sender"]) for e in found["edges"]
-                if e["step"] == number and e["part"] == step["part"] and e["status"] == "kept"
-                and e["sender"].startswith("L")
-            }
-            for step in steps
-        }  # fmt: skip
-        data = [[s["part"], name, value] for s in steps for name, value in s["shares"].items()]
-        to = "the logits" if number == 0 else "values, queries and keys of " + " ".join(steps[0]["receivers"])
-        told = f"Step {number}: every head below to {to}; a dot: kept."
-        if any(step["followed"] < len(step["shares"]) for step in steps):
-            told += f" Heads that were not followed are told by the first {steps[0]['chosen_on']} pairs."
-        name = "to-logits" if number == 0 else f"step-{number}"
-        figures[name] = (_map(panels, "share of the gap", kept), told, (["part", "sender", "share"], data))
-    return figures
-
-
-def _example(example: dict[str, Any]) -> Figures:
-    figures: Figures = {}
-    query, document = example["query_tokens"], example["document_tokens"]
-    intro = f"Query '{example['query']}', term '{example['term']}'."
-    if example["scoring"]:
-        heads = list(example["scoring"])
-        cells = {(i, j): v for i, head in enumerate(heads) for j, v in enumerate(example["scoring"][head])}
-        svg = heat_maps(
-            {"": cells}, heads, query, row_title="", column_title="query", value_title="attention of CLS"
-        )
-        data: list[list[Cell]] = [[head, *example["scoring"][head]] for head in heads]
-        caption = f"What the scoring heads read of the query. {intro}"
-        figures["example-scoring"] = (svg, caption, (["head", *example["query_tokens"]], data))
-    if example["contextualization"]:
-        panels = {head: _matrix(rows) for head, rows in list(example["contextualization"].items())[:3]}
-        svg = heat_maps(panels, query, query, row_title="from", column_title="to", value_title="attention")
-        tokens = example["query_tokens"]
-        data = [[head, token, *row] for head, rows in example["contextualization"].items()
-                for token, row in zip(tokens, rows, strict=True)]  # fmt: skip
-        figures["example-contextualization"] = (
-            svg, f"Query tokens read each other. {intro}", (["head", "from", *tokens], data),
+    query, document = example.query_tokens, example.document_tokens
+    pair = f"Query '{example.query}', term '{example.term}'."
+    if example.scoring:
+        heads = list(example.scoring)
+        panels = {"": _matrix(list(example.scoring.values()))}
+        svg = heat_maps(panels, heads, query, row_title="", column_title="query", value_title="attention of CLS")
+        rows: list[list[Cell]] = [[head, *row] for head, row in example.scoring.items()]
+        figures["example-scoring"] = (
+            svg, f"What the scoring heads read of the query. {pair}", (["head", *query], rows)
         )  # fmt: skip
-    for head, rows in list(example["matching"].items())[:SHOWN]:
-        svg = heat_maps({head: _matrix(rows)}, query, document, row_title="query", column_title="document",
-                        value_title="attention")  # fmt: skip
-        told = (
-            f"What query tokens read of the document's query words and last words in matching head {head}. {intro}"
-        )
-        data = [[token, *row] for token, row in zip(example["query_tokens"], rows, strict=True)]
-        figures[f"example-matching-{head}"] = (svg, told, (["from", *example["document_tokens"]], data))
+    if example.contextualization:
+        panels = {head: _matrix(some) for head, some in list(example.contextualization.items())[:SHOWN_CONTEXTS]}
+        svg = heat_maps(panels, query, query, row_title="from", column_title="to", value_title="attention")
+        rows = [
+            [head, token, *row] for head, some in example.contextualization.items()
+            for token, row in zip(query, some, strict=True)
+        ]  # fmt: skip
+        figures["example-contextualization"] = (
+            svg, f"Query tokens read each other. {pair}", (["head", "from", *query], rows),
+        )  # fmt: skip
+    for head, some in list(example.matching.items())[:SHOWN]:
+        svg = heat_maps(
+            {head: _matrix(some)}, query, document, row_title="query", column_title="document",
+            value_title="attention",
+        )  # fmt: skip
+        caption = f"What query tokens read of the document's query words and last words in matching head {head}."
+        rows = [[token, *row] for token, row in zip(query, some, strict=True)]
+        figures[f"example-matching-{head}"] = (svg, f"{caption} {pair}", (["from", *document], rows))
     return figures
 
 
-def _saturation(told: dict[str, Any]) -> Any:
+def _saturation(found: Saturation) -> Figure:
     panels = {
-        "matching heads": {
-            "injected occurrences": _points(told["injected"]["matching heads"]),
-            "other document tokens": _points(told["other tokens"]["matching heads"]),
-        },
-        "all other heads": {
-            "injected occurrences": _points(told["injected"]["other heads"]),
-            "other document tokens": _points(told["other tokens"]["other heads"]),
-        },
+        title: {
+            "injected occurrences": _points(found.injected[group]),
+            "other document tokens": _points(found.other_tokens[group]),
+        }
+        for title, group in ((MATCHING_HEADS, MATCHING_HEADS), ("all other heads", OTHER_HEADS))
     }
-    best = _best(told["injected"]["matching heads"])
+    best = _best(found.injected[MATCHING_HEADS])
     caption = f"What the term in the query reads, by the number k of its occurrences (TFC2). Injected: {best}."
-    data = [[name, group, *_row(p)] for name, groups in told.items() for group in groups
-            for p in groups[group]["points"]]  # fmt: skip
-    return line_plots(panels, "k, occurrences", "attention, summed"), caption, (
-        ["tokens", "heads", "k", "mean", "low", "high", "n"], data,
-    )  # fmt: skip
+    rows = [
+        [name, *row] for name, groups in (("injected", found.injected), ("other tokens", found.other_tokens))
+        for row in _rows(groups)
+    ]  # fmt: skip
+    svg = line_plots(panels, "k, occurrences", "attention, summed")
+    return svg, caption, (["tokens", "heads", "k", "mean", *ENDS], rows)
 
 
-def _count(told: dict[str, Any]) -> Any:
-    curves = {name: _points(one) for name, one in told.items()}
-    best = _best(told["matching heads"])
+def _count(found: Mapping[str, Curve]) -> Figure:
+    curves = {name: _points(one) for name, one in found.items()}
     caption = (
-        "Only the matching heads take the perturbed run's values: the score grows with the count, if that is "
-        f"the signal; beside it the whole gap. Matching heads: {best}."
+        "Only the matching heads take the perturbed run's values: the score grows with the count, if that is the "
+        f"signal; the whole gap for comparison. Matching heads: {_best(found[MATCHING_HEADS])}."
     )
-    data = [[name, *_row(p)] for name, one in told.items() for p in one["points"]]
     svg = line_plots({"effect on the score": curves}, "k, occurrences", "score")
-    return svg, caption, (["what", "k", "mean", "low", "high", "n"], data)
+    return svg, caption, (["what", "k", "mean", *ENDS], list(_rows(found)))
 
 
-def _length(told: dict[str, Any]) -> Any:
+def _length(found: Length) -> Figure:
+    named = {"sum": found.sum, "mean over tokens": found.mean_over_tokens}
     panels = {
-        name: {group: _points(groups[group]) for group in ("matching heads", "other heads")}
-        for name, groups in told.items()
+        name: {group: _points(groups[group]) for group in (MATCHING_HEADS, OTHER_HEADS)}
+        for name, groups in named.items()
     }
-    data = [[name, group, *_row(p)] for name, groups in told.items() for group, one in groups.items()
-            for p in one["points"]]  # fmt: skip
+    rows = [[name, *row] for name, groups in named.items() for row in _rows(groups)]
     caption = (
         "What query tokens read of the document when k foreign sentences are added (LNC1), less what they read of "
-        "it before: in all, and a token."
+        "it before: in sum, and the mean per token."
     )
-    return line_plots(panels, "k, sentences added", "change of attention"), caption, (
-        ["what", "heads", "k", "mean", "low", "high", "n"], data,
-    )  # fmt: skip
+    svg = line_plots(panels, "k, sentences added", "change of attention")
+    return svg, caption, (["what", "heads", "k", "mean", *ENDS], rows)
 
 
-def _senders(told: dict[str, Any]) -> Any:
-    parts = ("resid", "attn", "mlp")
-    layers = 1 + max(site["layer"] for sites in told.values() for site in sites)
+def _senders(found: Mapping[str, Sequence[Sender]]) -> Figure:
     panels = {
-        head: {(site["layer"], parts.index(site["site"].split(".")[1])): site["share"] for site in sites
-               if site["share"] is not None}
-        for head, sites in told.items()
-    }  # fmt: skip
-    data = [[head, s["site"], s["share"], s["share_interval"]["low"], s["share_interval"]["high"], s["n"]]
-            for head, sites in told.items() for s in sites]  # fmt: skip
+        head: {_block(one.site): one.share.value for one in some if one.share.value is not None}
+        for head, some in found.items()
+    }
+    layers = 1 + max(_block(one.site)[0] for some in found.values() for one in some)
+    rows = [[head, one.site, *_row(one.share)] for head, some in found.items() for one in some]
     svg = heat_maps(
-        panels, [str(i) for i in range(layers)], parts, row_title="layer", column_title="",
+        panels, [str(i) for i in range(layers)], BLOCKS, row_title="layer", column_title="",
         value_title="share of the gap",
     )  # fmt: skip
     caption = (
         "Residual stream, attention and MLP output of each layer as senders into each matching head (q, k, v)."
     )
-    return svg, caption, (["head", "sender", "share", "low", "high", "n"], data)
+    return svg, caption, (["head", "sender", "share", *ENDS], rows)
 
 
-def _map(panels: dict[str, dict[tuple[int, int], float]], title: str, marked: Any) -> str:
+def _map(panels: Mapping[str, Cells], title: str, marked: Mapping[str, set[tuple[int, int]]]) -> str:
     every = [place for cells in panels.values() for place in cells]
     layers, heads = 1 + max(layer for layer, _ in every), 1 + max(head for _, head in every)
     return heat_maps(
@@ -211,21 +209,35 @@ def _place(head: str) -> tuple[int, int]:
     return int(layer), int(number)
 
 
-def _matrix(rows: Sequence[Sequence[float]]) -> dict[tuple[int, int], float]:
+def _block(site: str) -> tuple[int, int]:
+    layer, name = site[1:].split(".")
+    return int(layer), BLOCKS.index(name)
+
+
+def _matrix(rows: Sequence[Sequence[float]]) -> Cells:
     return {(i, j): value for i, row in enumerate(rows) for j, value in enumerate(row)}
 
 
-def _points(curve: dict[str, Any]) -> list[Point]:
-    return [Point(p["k"], p["mean"], p["low"], p["high"]) for p in curve["points"]]
+def _points(curve: Curve) -> list[Point]:
+    return [_point(point.k, point.mean) for point in curve.points]
 
 
-def _row(point: dict[str, Any]) -> list[Cell]:
-    return [point["k"], point["mean"], point["low"], point["high"], point["n"]]
+def _point(x: float, estimate: Estimate) -> Point:
+    return Point(x, float("nan") if estimate.value is None else estimate.value, estimate.low, estimate.high)
 
 
-def _best(curve: dict[str, Any]) -> str:
-    if not curve.get("fits"):
+def _rows(curves: Mapping[str, Curve]) -> Iterator[list[Cell]]:
+    for name, curve in curves.items():
+        for point in curve.points:
+            yield [name, point.k, *_row(point.mean)]
+
+
+def _row(estimate: Estimate) -> list[Cell]:
+    return [estimate.value, estimate.low, estimate.high, estimate.pairs]
+
+
+def _best(curve: Curve) -> str:
+    if not curve.fits:
         return "too few k to fit a curve"
-    best = curve["fits"][0]
-    quality = "" if best["r2"] is None else f", R2 {best['r2']:.3f}"
-    return f"best fit {best['curve']}{quality}"
+    best = curve.fits[0]
+    return f"best fit {best.curve}" + ("" if best.r2 is None else f", R2 {best.r2:.3f}")

@@ -1,100 +1,113 @@
-"""What `whyrank circuit` writes: circuit.json, figures and the report."""
+"""The report of a circuit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from whyrank.circuits.figures import circuit_figures
-from whyrank.core.atomic import write_json, write_text
+from whyrank.circuits.results import (
+    CONTEXTUALIZATION,
+    MATCHING,
+    ROLES,
+    SCORING,
+    TESTS,
+    Ablated,
+    Circuit,
+    RandomSets,
+    RoleTest,
+    Step,
+)
 from whyrank.encoders.site import short_name
-from whyrank.evaluation.estimate import row_text
-from whyrank.interventions.pair_texts import add_texts
-from whyrank.pages.page import Cell, Figures, Report
+from whyrank.evaluation.estimate import NOTHING, Estimate, row_text
+from whyrank.evaluation.interval import FEWEST_QUERIES, TOO_FEW
+from whyrank.interventions.pair_texts import add_texts, texts_json
+from whyrank.pages.numbers import counted
+from whyrank.pages.page import Cell, Report
 
 #: What the paper found in ms-marco-MiniLM-L-12-v2 ('Pathway to Relevance').
 PAPER = {
-    "scoring": "10.1 10.4 10.7 10.10; mean r of CLS attention with IDF .67, the sign differs by head",
-    "contextualization": "8.10 (r .781) and 9.11 (r .829)",
-    "matching": "0.8 1.7 2.1 3.1 4.9 5.7 5.9 6.3 6.5 7.9 8.0 8.1 8.8; mean r with cosine .500, other heads .132",
+    SCORING: "10.1 10.4 10.7 10.10; mean r of CLS attention with IDF .67, the sign differs by head",
+    CONTEXTUALIZATION: "8.10 (r .781) and 9.11 (r .829)",
+    MATCHING: "0.8 1.7 2.1 3.1 4.9 5.7 5.9 6.3 6.5 7.9 8.0 8.1 8.8; mean r with cosine .500, other heads .132",
     "between_sets": "TFC1 against STMC1: to the logits r=.99, to the scoring heads r=.83",
     "u0": "U0 against matching score r=.143",
     "queries": "matching heads to the scoring heads' queries: about 0",
     "ablation": "the 13 matching heads zeroed: TFC1 logit 5.146 to -4.394, STMC1 -1.998 to -4.611",
 }
+#: Heads or senders named in one cell of a table.
+NAMED = 12
+#: Receivers named there.
+RECEIVERS = 8
 
 
-#: What is left in an ablation: its name in the result, that of its random rivals, and in words.
-WAYS = (
-    ("only circuit", "only", "only the circuit"),
-    ("without circuit", "without", "all but the circuit"),
-    ("without matching", "without matching's", "all but the matching heads"),
-)
+def circuit_verdict(circuit: Circuit) -> list[str]:
+    """How many heads of which role, which one matters most, and whether the circuit is enough and needed."""
+    numbers = {role: len(circuit.roles.get(role, ())) for role in ROLES}
+    parts = ", ".join(f"{count} {role}" for role, count in numbers.items() if count)
+    said = [f"The score of {circuit.ranker} passes through {counted(len(circuit.heads), 'head')}: {parts}."]
+    leading = max(circuit.kept(circuit.steps[0]), key=lambda edge: abs(edge.share.value or 0.0), default=None)
+    if leading:
+        said[0] += f" Most of the gap reaches the logits through {short_name(leading.sender)}: "
+        said[0] += f"{leading.share.text('.1%')}."
+    name, first = next(iter(circuit.faithfulness.items()))
+    kind, found = first.fairest()
+    alone, without, random = found.only_circuit.kept, found.without_circuit.kept, found.without_circuit.random
+    if alone.value is not None and without.value is not None:
+        rivals = "" if random.mean is None else f" (without as many random heads {random.mean:.0%})"
+        said.append(
+            f"Alone it keeps {alone.text('.0%')} of the gap of {name} ({kind} ablation); without it "
+            f"{without.text('.0%')} is left{rivals}."
+        )
+    if circuit.queries < FEWEST_QUERIES:
+        said.append(f"{TOO_FEW.capitalize()} ({circuit.queries}) for intervals: no head was tested.")
+    return said
 
 
-def write_circuit(
-    found: dict[str, Any], out: Path, manifest: dict[str, Any], sentences: list[str] | None = None
-) -> list[Path]:
-    """circuit.json, a figure a file, report.html; `sentences` say what was done to the pairs' texts."""
-    data = out / "circuit.json"
-    write_json(data, found)
-    figures = circuit_figures(found)
-    report = Report(
-        f"The circuit of {found['ranker']}",
-        f"{len(found['heads'])} heads; share of the gap by exact path patching, threshold {found['threshold']} "
-        f"(decided by {found['decide']}); IDF from {found['idf']['source']}.",
+def circuit_page(circuit: Circuit) -> Report:
+    """The page: the verdict, the graph, then what speaks for each role."""
+    page = Report(
+        f"The circuit of {circuit.ranker}",
+        f"{counted(len(circuit.heads), 'head')}; share of the gap by exact path patching, threshold "
+        f"{circuit.threshold} (decided by {circuit.decide}); IDF from {circuit.idf.source}.",
+        circuit.verdict(),
     )
-    add_circuit(report, found, figures)
-    add_texts(report, manifest.get("texts", {}), sentences or [])
-    paths = [data]
-    for name, (svg, _, _) in figures.items():
-        path = out / f"{name}.svg"
-        write_text(path, svg)
-        paths.append(path)
-    return [*paths, report.write(out / "report.html", manifest)]
+    page.heading("The circuit")
+    _figures(page, circuit, "graph")
+    page.paragraph(f"The search ended: {circuit.ended}.")
+    _roles(page, circuit)
+    page.heading("Who sends to whom")
+    _steps(page, circuit)
+    _figures(page, circuit, "to-logits", "step-")
+    page.heading("What each head looks at")
+    _tests(page, circuit)
+    _figures(page, circuit, "tests", "scoring-idf", "example-")
+    if circuit.saturation or circuit.length:
+        page.heading("Do matching heads count?")
+        _figures(page, circuit, "saturation", "count", "length")
+    if circuit.senders:
+        page.heading("What feeds the matching heads")
+        _figures(page, circuit, "senders")
+    page.heading("Is it enough, is it needed?")
+    _faithfulness(page, circuit)
+    page.heading("Are IDF and matching separate?")
+    _independence(page, circuit)
+    if circuit.pairs:
+        texts = texts_json(circuit.texts, circuit.pair_frame())
+        add_texts(page, texts, circuit.texts.sentences(circuit.ranker))
+    return page
 
 
-def add_circuit(report: Report, found: dict[str, Any], figures: Figures) -> None:
-    """The sections about a circuit, in this or a longer report."""
-    report.heading("The circuit")
-    report.paragraph(f"The search ended: {found['ended']}.")
-    _figures(report, figures, "graph")
-    _roles(report, found)
-    report.heading("Who sends to whom")
-    _steps(report, found)
-    _figures(report, figures, "to-logits", "step-")
-    report.heading("What each head looks at")
-    _tests(report, found)
-    _figures(report, figures, "tests", "scoring-idf", "example-")
-    if "saturation" in found or "length" in found:
-        report.heading("Do matching heads count?")
-        _figures(report, figures, "saturation", "count", "length")
-    if "senders" in found:
-        report.heading("What feeds the matching heads")
-        _figures(report, figures, "senders")
-    report.heading("Is it enough, is it needed?")
-    _faithfulness(report, found)
-    report.heading("Are IDF and matching separate?")
-    _independence(report, found)
-
-
-def _figures(report: Report, figures: Figures, *prefixes: str) -> None:
-    for name, figure in figures.items():
+def _figures(page: Report, circuit: Circuit, *prefixes: str) -> None:
+    for name, (svg, caption, data) in circuit.drawn.items():
         if name.startswith(prefixes):
-            report.figure(*figure)
+            page.figure(svg, caption, data, name)
 
 
-def _roles(report: Report, found: dict[str, Any]) -> None:
-    rows: list[list[Cell]] = []
-    for role, heads in found["roles"].items():
-        told = found["tests"]["roles"].get(role)
-        mine = told["role"] if told else None
-        rows.append([
-            role, " ".join(map(short_name, heads)) or None, with_interval(mine),
-            with_interval(told["others"]) if told else None, PAPER.get(role),
-        ])  # fmt: skip
-    report.table(
+def _roles(page: Report, circuit: Circuit) -> None:
+    rows: list[list[Cell]] = [
+        [role, _names(heads), *role_cells(circuit.tests.roles.get(role)), PAPER.get(role)]
+        for role, heads in circuit.roles.items()
+    ]
+    page.table(
         ["role", "heads", "mean r", "all other heads", "the paper"],
         rows,
         "r: attention of CLS to query tokens against IDF (scoring), of query tokens to each other against IDF "
@@ -103,131 +116,148 @@ def _roles(report: Report, found: dict[str, Any]) -> None:
     )
 
 
-def _steps(report: Report, found: dict[str, Any]) -> None:
+def role_cells(test: RoleTest | None) -> list[str]:
+    """The mean r of a role's heads, and of all others; dashes for a role without heads or without a test."""
+    if test is None or test.role is None or test.others is None:
+        return [NOTHING, NOTHING]
+    return [test.role.text(), test.others.text()]
+
+
+def _steps(page: Report, circuit: Circuit) -> None:
     rows: list[list[Cell]] = []
-    for step in found["steps"]:
-        mine = [
-            edge for edge in found["edges"]
-            if edge["step"] == step["number"] and edge["part"] == step["part"]
-        ]  # fmt: skip
-        kept = [f"{short_name(e['sender'])} {with_interval(e, 'share')}" for e in mine if e["status"] == "kept"]
-        borderline = [short_name(e["sender"]) for e in mine if e["status"] == "borderline"]
-        between = step["between_sets"]
-        rows.append([
-            step["number"], _receivers(step), sum(step["pairs"].values()), step["queries"], _followed(step),
-            f"{step['cutoff']:.4f}", "; ".join(kept[:12]) + (" ..." if len(kept) > 12 else "") or None,
-            " ".join(borderline[:12]) or None, _between(between),
-        ])  # fmt: skip
-    report.table(
-        [
-            "step",
-            "receivers",
-            "pairs",
-            "queries",
-            "senders",
-            "cut-off",
-            "kept (share of the gap)",
-            "borderline",
-            "r of sets",
-        ],
+    for step in circuit.steps:
+        kept = [f"{short_name(edge.sender)} {edge.share.text()}" for edge in circuit.kept(step)]
+        rows.append(
+            [
+                f"{step.number}: {_receivers(step)}", f"{sum(step.pairs.values())} ({step.queries})",
+                _followed(step), f"{step.cutoff:.4f}", _listed(kept, "; "),
+                _listed([short_name(edge.sender) for edge in circuit.borderline(step)], " "),
+            ]
+        )  # fmt: skip
+    page.table(
+        ["step: receivers", "pairs (queries)", "senders", "cut-off", "kept (share of the gap)", "borderline"],
         rows,
         "Shares are ratios of sums over all pairs. Senders: all heads below, or the strongest of them on the "
-        "first pairs, which alone were patched on the rest. r of sets: Pearson over heads between the maps of the "
-        f"first two sets of pairs, on the pairs that all heads have. The paper, {PAPER['between_sets']}.",
+        "first pairs, which alone were patched on the rest.",
     )
+    between: list[list[Cell]] = [
+        [
+            f"{step.number}: {_receivers(step)}",
+            f"{one.first} and {one.second}",
+            one.pearson.text(),
+            one.pearson.pairs,
+        ]
+        for step in circuit.steps
+        if (one := step.between_sets)
+    ]
+    if between:
+        caption = (
+            "Pearson over heads between the maps of the first two sets of pairs, on the pairs that all heads "
+        )
+        caption += f"have. The paper, {PAPER['between_sets']}."
+        page.table(["step: receivers", "maps of", "r", "pairs"], between, caption)
 
 
-def _tests(report: Report, found: dict[str, Any]) -> None:
-    members = [row for row in found["tests"]["heads"] if row["role"]]
+def _tests(page: Report, circuit: Circuit) -> None:
     rows: list[list[Cell]] = [
         [
-            short_name(row["head"]), row["role"], f"{row['query_mass']:.3f}",
-            *(with_interval(row["pooled"][name]) for name in ("scoring", "contextualization", "matching")),
-            *(_r(row["within"][name]["r"]) for name in ("scoring", "contextualization", "matching")),
+            short_name(one.head), one.role, f"{one.query_mass:.3f}",
+            *(f"{one.pooled[name].text()}; {_r(one.within[name])}" for name in TESTS),
         ]
-        for row in members
+        for one in circuit.tests.heads if one.role
     ]  # fmt: skip
-    report.table(
-        ["head", "role", "CLS to query", "r scoring", "r contextualization", "r matching", "within: scoring",
-         "within: contextualization", "within: matching"],
+    page.table(
+        ["head", "role", "CLS to query", *(f"r {name}; within" for name in TESTS)],
         rows,
         "All three tests for every head of the circuit (all other heads in circuit.json). CLS to query: the part "
         "of CLS's attention that goes to query tokens. Within: both sides less their mean in each text.",
-    )  # fmt: skip
+    )
 
 
-def _faithfulness(report: Report, found: dict[str, Any]) -> None:
-    rows: list[list[Cell]] = []
-    for name, one in found["faithfulness"].items():
-        for kind, told in one["kinds"].items():
-            for key, way, label in WAYS:
-                if key in told:
-                    mine = told[key]
-                    rows.append([
-                        name, kind, label, with_interval(mine, "kept"), mine["n"], _spread(told["random"][way]),
-                        _scores(told["intact"]), _scores(mine),
-                    ])  # fmt: skip
-    report.table(
-        ["pairs", "ablation", "what is left", "part of the gap kept", "n", "random circuits", "scores intact",
-         "scores ablated"],
+def _faithfulness(page: Report, circuit: Circuit) -> None:
+    rows: list[list[Cell]] = [
+        [
+            f"{name} ({one.kept.pairs})", kind, label, one.kept.text(), _spread(one.random),
+            f"{_scores(found.base, found.perturbed)}; {_scores(one.base, one.perturbed)}",
+        ]
+        for name, measured in circuit.faithfulness.items()
+        for kind, found in measured.kinds.items()
+        for label, one in found.each().items()
+    ]  # fmt: skip
+    page.table(
+        ["pairs (n)", "ablation", "what is left", "kept of the gap", "random heads", "scores intact; ablated"],
         rows,
-        f"Scores: mean of baseline / perturbed. Random circuits: as many heads, mean (least to most). The paper: "
+        "Scores: mean of baseline / perturbed. Random heads: as many, mean (least to most). The paper: "
         f"{PAPER['ablation']}.",
-    )  # fmt: skip
+    )
 
 
-def _independence(report: Report, found: dict[str, Any]) -> None:
-    u0, paths = found.get("u0_against_matching"), found.get("matching_to_scoring")
+def _independence(page: Report, circuit: Circuit) -> None:
+    u0, paths = circuit.u0_against_matching, circuit.matching_to_scoring
     if u0:
-        report.paragraph(
-            f"U0 against the matching score of a query token: r = {with_interval(u0)}, n = {u0['n']} tokens of "
-            f"{u0['queries']} queries. The paper: {PAPER['u0']}."
+        page.paragraph(
+            f"U0 against the matching score of a query token: r = {u0.text()}, {counted(u0.pairs, 'token')} of "
+            f"{counted(u0.queries, 'query', 'queries')}. The paper: {PAPER['u0']}."
         )
-    for part, word in (("v", "values"), ("q", "queries"), ("k", "keys")):
-        if paths and part in paths:
-            told = paths[part]
-            report.paragraph(
-                f"All matching heads below, together, to the scoring heads' {word}: "
-                f"{with_interval({'r': told['share'], **told['share_interval']})} of the gap, n = {told['n']}."
+    if paths is None:
+        return
+    for share, word in ((paths.v, "values"), (paths.q, "queries"), (paths.k, "keys")):
+        if share:
+            page.paragraph(
+                f"All matching heads below, together, to the scoring heads' {word}: {share.text()} of the gap, "
+                f"n = {share.pairs}."
             )
-    if paths:
-        report.paragraph(f"The paper: {PAPER['queries']}.")
+    page.paragraph(f"The paper: {PAPER['queries']}.")
 
 
-def with_interval(told: dict[str, Any] | None, key: str = "r") -> str | None:
-    """`.512 [.480, .540]`."""
-    if told is None or told.get(key) is None:
+def ablation_sentence(name: str, kind: str, alone: Ablated, without: Ablated) -> str:
+    """What the circuit alone, and the rest without it, keep of the gap."""
+    if alone.kept.value is None or without.kept.value is None:
+        return f"{name}, {kind} ablation: its pairs have no gap to keep a part of"
+    return (
+        f"{name}, {kind} ablation: the circuit alone keeps {alone.kept.text()} of the gap, the rest "
+        f"{without.kept.text()}"
+    )
+
+
+def with_interval(row: dict[str, Any] | None, key: str = "r") -> str | None:
+    """`.512 [.480, .540]` of a row as JSON has it, for the study of term frequency."""
+    if row is None or row.get(key) is None:
         return None
-    return row_text(told, key, ends="interval" if told.get("interval") else None)
+    return row_text(row, key, ends="interval" if row.get("interval") else None)
 
 
-def _r(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+def _names(heads: tuple[str, ...]) -> str:
+    return " ".join(map(short_name, heads)) or NOTHING
 
 
-def _followed(step: dict[str, Any]) -> str:
-    if step["followed"] == len(step["shares"]):
-        return f"{step['followed']}"
-    return f"{step['followed']} of {len(step['shares'])} after {step['chosen_on']} pairs"
+def _listed(names: list[str], between: str) -> str:
+    return between.join(names[:NAMED]) + (" ..." if len(names) > NAMED else "") or NOTHING
 
 
-def _receivers(step: dict[str, Any]) -> str:
-    if step["part"] is None:
+def _r(estimate: Estimate) -> str:
+    return NOTHING if estimate.value is None else f"{estimate.value:.3f}"
+
+
+def _followed(step: Step) -> str:
+    if step.followed == len(step.shares):
+        return f"{step.followed}"
+    return f"{step.followed} of {len(step.shares)} after {step.chosen_on} pairs"
+
+
+def _receivers(step: Step) -> str:
+    if step.part is None:
         return "logits"
-    names: Sequence[str] = step["receivers"]
-    shown = " ".join(map(short_name, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    return f"{step['part']} of {shown}"
+    names = step.receivers
+    more = f" and {len(names) - RECEIVERS} more" if len(names) > RECEIVERS else ""
+    return f"{step.part} of {_names(names[:RECEIVERS])}{more}"
 
 
-def _between(told: dict[str, Any] | None) -> str | None:
-    return None if told is None else f"{with_interval(told, 'pearson')} ({told['pairs']} pairs)"
+def _spread(random: RandomSets) -> str:
+    if random.mean is None:
+        return NOTHING
+    return f"{random.mean:.3f} ({random.least:.3f} to {random.most:.3f})"
 
 
-def _spread(random: dict[str, Any]) -> str | None:
-    if not random["circuits"]:
-        return None
-    return f"{random['mean']:.3f} ({random['least']:.3f} to {random['most']:.3f})"
-
-
-def _scores(told: dict[str, Any]) -> str:
-    return f"{told['base']:.2f} / {told['perturbed']:.2f}"
+def _scores(base: float, perturbed: float) -> str:
+    return f"{base:.2f} / {perturbed:.2f}"

@@ -17,18 +17,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whyrank.axioms.pair import MinimalPair
-from whyrank.circuits.circuit import EMBED, LOGITS, Circuit, Edge, Step
 from whyrank.circuits.head import Head, all_heads, together
+from whyrank.circuits.results import EMBED, LOGITS, Edge, Found, SetsCorrelation, Step
 from whyrank.circuits.shares import Shares
 from whyrank.circuits.threshold import LEFT, Threshold
 from whyrank.core.errors import UserError
 from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.encoders.site import Site, SiteSet
+from whyrank.evaluation.estimate import Estimate, finite
 from whyrank.interventions.intervention import Intervention
 from whyrank.interventions.path import PathPatching
 from whyrank.interventions.plan import SitePlan
 from whyrank.interventions.several_paths import SeveralPaths
-from whyrank.interventions.statistics import compare_maps, finite
+from whyrank.interventions.statistics import clusters, compare_maps
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
 
@@ -68,10 +69,10 @@ def backward_search(
     how: Search | None = None,
     *,
     shards: Path | None = None,
-    watch: OpenProgress | None = None,
-) -> Circuit:
-    """The circuit that several sets of aligned pairs (terms, synonyms) find together; roles are not yet told."""
-    return _Walk(ranker, sets, how or Search(), shards, watch or no_progress).run()
+    progress: OpenProgress = no_progress,
+) -> Found:
+    """The circuit that several sets of aligned pairs (terms, synonyms) find together; roles are not yet known."""
+    return _Walk(ranker, sets, how or Search(), shards, progress).run()
 
 
 def sample(sets: Sets, count: int, seed: int) -> dict[str, list[MinimalPair]]:
@@ -87,43 +88,48 @@ class _Walk:
     """The search while it goes on."""
 
     def __init__(
-        self, ranker: NeuralRanker, sets: Sets, how: Search, shards: Path | None, watch: OpenProgress
+        self, ranker: NeuralRanker, sets: Sets, how: Search, shards: Path | None, progress: OpenProgress
     ) -> None:
-        self.ranker, self.how, self.shards, self.watch = ranker, how, shards, watch
+        self.ranker, self.how, self.shards, self.progress = ranker, how, shards, progress
         _check_sets(sets)
         self.to_logits = sample(sets, how.pairs_to_logits, how.seed)
         self.to_heads = sample(sets, how.pairs_to_heads, how.seed)
         self.steps: list[Step] = []
+        self.edges: list[Edge] = []
 
-    def run(self) -> Circuit:
-        (first,) = self._step(0, [])
-        frontier = self._new(first, set())
-        seen = set(frontier)
+    def run(self) -> Found:
+        seen: set[Head] = set()
+        frontier = self._step(0, [], seen)
         for number in range(1, self.how.most_steps + 1):
             if not frontier:
                 break
-            found = self._step(number, frontier)
-            frontier = sorted({head for step in found for head in self._new(step, seen)})
-            seen |= set(frontier)
+            frontier = self._step(number, frontier, seen)
         ended = f"after {self.how.most_steps} steps, as asked" if frontier else "no new head passes the threshold"
-        return Circuit(self.ranker.name, tuple(self.steps), {}, ended)
+        return Found(tuple(self.steps), tuple(self.edges), ended)
 
-    def _step(self, number: int, receivers: Sequence[Head]) -> list[Step]:
-        """All senders to the logits, or to the values, queries and keys of the receivers, each apart."""
+    def _step(self, number: int, receivers: Sequence[Head], seen: set[Head]) -> list[Head]:
+        """All senders to the logits, or to the values, queries and keys of the receivers, each apart; returns the
+        heads that are new."""
+        swept = self._sent(number, receivers)
+        groups = {str(together(receivers, part)): part for part in PARTS} if receivers else {LOGITS: None}
+        names = tuple(str(head) for head in receivers) or (LOGITS,)
+        edges = [
+            edge
+            for receiver, part in groups.items()
+            for edge in self._decided(number, names, part, swept.to(receiver))
+        ]
+        new = {Head.parse(edge.sender) for edge in edges if edge.is_kept and edge.sender != EMBED} - seen
+        self.edges += edges
+        seen |= new
+        return sorted(new)
+
+    def _sent(self, number: int, receivers: Sequence[Head]) -> _Swept:
         path = self._path(receivers)
         senders = [SiteSet((head.site(),)) for head in all_heads(self.ranker.encoder)]
         senders = [one for one in senders if path.reached_from(one)]
-        if receivers:
-            senders.append(SiteSet((Site(EMBED),)))
         if isinstance(path, SeveralPaths):
-            swept = self._raced(number, senders, path)
-        else:
-            swept = self._swept(number, self.to_logits, senders, path)
-        groups = {str(together(receivers, part)): part for part in PARTS} if receivers else {LOGITS: None}
-        names = tuple(str(head) for head in receivers) or (LOGITS,)
-        for receiver, part in groups.items():
-            self.steps.append(self._told(number, names, part, swept.to(receiver)))
-        return self.steps[-len(groups) :]
+            return self._raced(number, [*senders, SiteSet((Site(EMBED),))], path)
+        return self._swept(number, self.to_logits, senders, path)
 
     def _path(self, receivers: Sequence[Head]) -> PathPatching | SeveralPaths:
         if not receivers:
@@ -145,61 +151,68 @@ class _Walk:
         if not all(rest.values()):
             return self._swept(number, self.to_heads, senders, path)
         early = self._swept(number, first, senders, path, "first")
+        strong = self._strongest(early, path)
+        late = self._swept(number, rest, [one for one in senders if str(one) in strong], path, "followed")
+        return early.then(late)
+
+    def _strongest(self, early: _Swept, path: SeveralPaths) -> set[str]:
+        """The embeddings, and for each set of receivers the senders with the largest shares."""
         strong: set[str] = {EMBED}
         for receivers in path.receivers:
             shares = Shares.of(early.to(str(receivers)).frames, draws=1)
             order = sorted(zip(-abs(np.nan_to_num(shares.together)), shares.sites, strict=True))
             strong |= {site for _, site in order[: self.how.followed]}
-        late = self._swept(number, rest, [one for one in senders if str(one) in strong], path, "followed")
-        return early.then(late)
+        return strong
 
     def _swept(
         self, number: int, sets: Sets, senders: Sequence[SiteSet], path: Intervention, name: str = "all"
     ) -> _Swept:
         every = [pair for pairs in sets.values() for pair in pairs]
         folder = None if self.shards is None else self.shards / f"{number}-{name}"
-        told = f"{len(senders)} senders to the logits" if number == 0 else f"step {number}: {len(senders)} senders"
-        with self.watch(told, len(every)) as advance:
+        title = (
+            f"{len(senders)} senders to the logits" if number == 0 else f"step {number}: {len(senders)} senders"
+        )
+        with self.progress(title, len(every)) as advance:
             frame = sweep(
                 self.ranker, every, SitePlan(tuple(senders)), path, shards=folder, progress=advance
             ).frame
         return _Swept(split_by_set(frame, sets))
 
-    def _told(self, number: int, receivers: tuple[str, ...], part: str | None, swept: _Swept) -> Step:
-        """The step's edges, decided on the senders that all pairs have."""
+    def _decided(self, number: int, receivers: tuple[str, ...], part: str | None, swept: _Swept) -> list[Edge]:
+        """Adds the step, and returns its edges, decided on the senders that all pairs have."""
         shares = Shares.of(swept.followed(), seed=self.how.seed)
         heads = np.array([site != EMBED for site in shares.sites])
         words, support, cutoff = self.how.threshold.decisions(shares.resampled, heads)
-        intervals = shares.resampled.intervals()
         names = [site.removesuffix(".z") for site in shares.sites]
         edges = [
             Edge(
-                names[i], receivers, part, float(shares.together[i]), intervals[i],
-                finite(float(support[i])), words[i],
+                number, names[i], receivers, part, share, finite(float(support[i])), words[i],
                 {name: finite(float(values[i])) for name, values in shares.by_set.items()},
             )
-            for i in range(len(names))
+            for i, share in enumerate(shares.estimates())
             if words[i] != LEFT
         ]  # fmt: skip
-        every = Shares.of(swept.first(), draws=1)
+        every = Shares.of(swept.frames, draws=1)
         known = {site.removesuffix(".z"): v for site, v in zip(every.sites, every.together, strict=True)}
         known |= dict(zip(names, shares.together, strict=True))
-        return Step(
-            number,
-            receivers,
-            part,
-            cutoff,
-            float(abs(np.nan_to_num(shares.together[heads])).max(initial=0.0)),
-            shares.pairs,
-            shares.queries,
-            tuple(sorted(edges, key=lambda edge: -abs(edge.share))),
-            {name: finite(float(value)) for name, value in known.items()},
-            len(names),
-            sum(every.pairs.values()),
-            self._between_sets(swept.first()),
+        self.steps.append(
+            Step(
+                number=number,
+                receivers=receivers,
+                part=part,
+                cutoff=cutoff,
+                largest=float(abs(np.nan_to_num(shares.together[heads])).max(initial=0.0)),
+                pairs=shares.pairs,
+                queries=shares.queries,
+                shares={name: finite(float(value)) for name, value in known.items()},
+                followed=len(names),
+                chosen_on=sum(every.pairs.values()),
+                between_sets=self._between_sets(swept.frames),
+            )
         )
+        return sorted(edges, key=lambda edge: -abs(edge.share.value or 0.0))
 
-    def _between_sets(self, frames: Mapping[str, pd.DataFrame]) -> dict[str, object] | None:
+    def _between_sets(self, frames: Mapping[str, pd.DataFrame]) -> SetsCorrelation | None:
         """How alike the first two sets' maps of the heads are (the embeddings would make any two maps alike)."""
         if len(frames) < 2:
             return None
@@ -207,17 +220,17 @@ class _Walk:
         one, other = (frame[frame["site"] != EMBED] for frame in (one, other))
         if one.empty or other.empty:
             return None
-        correlation, _ = compare_maps(one, other, seed=self.how.seed)
+        found, _ = compare_maps(one, other, seed=self.how.seed)
         pairs = one["pair"].nunique() + other["pair"].nunique()
-        return {"of": first, "with": second, "pairs": int(pairs), **correlation.to_json()}
-
-    def _new(self, step: Step, seen: set[Head]) -> list[Head]:
-        return sorted({Head.parse(e.sender) for e in step.kept() if e.sender != EMBED} - seen)
+        queries = len({*clusters(one), *clusters(other)})
+        r = Estimate.of(found.pearson, found.interval, int(pairs), queries)
+        return SetsCorrelation(first, second, found.sites, r, finite(found.spearman))
 
 
 @dataclass(frozen=True, eq=False)
 class _Swept:
-    """The rows of each set's pairs; of some pairs, perhaps, only those of the senders that were followed."""
+    """The rows of each set's pairs that have all senders; `late`: those of pairs that have only the senders that
+    were followed."""
 
     frames: dict[str, pd.DataFrame]
     late: dict[str, pd.DataFrame] | None = None
@@ -228,10 +241,6 @@ class _Swept:
 
     def then(self, late: _Swept) -> _Swept:
         return _Swept(self.frames, late.frames)
-
-    def first(self) -> dict[str, pd.DataFrame]:
-        """The rows of the pairs that have all senders."""
-        return self.frames
 
     def followed(self) -> dict[str, pd.DataFrame]:
         """The rows of all pairs, of the senders that all of them have."""

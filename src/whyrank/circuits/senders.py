@@ -1,23 +1,27 @@
-"""Blocks as senders into each matching head: residual stream, attention and MLP outputs of every layer below.
+"""What reaches the matching heads, and what they pass on.
 
-Path patching with every other head frozen (the authors' function for this step freezes nothing): what part of the
-gap comes to the score through this head's queries, keys and values together.
+Blocks as senders into each matching head: residual stream, attention and MLP outputs of every layer below. Path
+patching with every other head frozen (the authors' function for this step freezes nothing): what part of the gap
+comes to the score through this head's queries, keys and values together.
+
+The matching heads, all together, as one sender to the scoring heads' queries: near 0 if they tell the scoring
+heads what matched (values), not where to look (queries).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from whyrank.axioms.pair import MinimalPair
-from whyrank.circuits.head import Head
+from whyrank.circuits.head import Head, together
+from whyrank.circuits.results import MatchingToScoring, Sender
 from whyrank.circuits.search import PARTS
+from whyrank.circuits.shares import Shares
 from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.encoders.site import SiteSet
 from whyrank.interventions.path import PathPatching
 from whyrank.interventions.plan import SitePlan
-from whyrank.interventions.statistics import summarise_sites
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
 
@@ -29,15 +33,37 @@ def block_senders(
     *,
     seed: int = 0,
     shards: Path | None = None,
-    watch: OpenProgress | None = None,
-) -> dict[str, list[dict[str, Any]]]:
-    """For each head the summaries of its senders, as in summary.json."""
+    progress: OpenProgress = no_progress,
+) -> dict[str, tuple[Sender, ...]]:
+    """For each head the shares that blocks below send to it."""
     found = {}
     for head in heads:
         path = PathPatching(SiteSet(tuple(head.site(part) for part in PARTS)))
         plan = SitePlan.parse("blocks", ranker.encoder, None, path.reached_from)
-        folder = None if shards is None else shards / str(head)
-        with (watch or no_progress)(f"blocks to {head}", len(pairs)) as tell:
-            frame = sweep(ranker, pairs, plan, path, shards=folder, progress=tell).frame
-        found[str(head)] = [one.to_json() for one in summarise_sites(frame, seed=seed)]
+        with progress(f"blocks to {head}", len(pairs)) as advance:
+            frame = sweep(ranker, pairs, plan, path, shards=shards and shards / str(head), progress=advance).frame
+        shares = Shares.of({"all": frame}, seed=seed)
+        found[str(head)] = tuple(map(Sender, shares.sites, shares.estimates()))
     return found
+
+
+def matching_to_scoring(
+    ranker: NeuralRanker,
+    matching: Sequence[Head],
+    scoring: Sequence[Head],
+    pairs: Sequence[MinimalPair],
+    *,
+    seed: int = 0,
+    shards: Path | None = None,
+    progress: OpenProgress = no_progress,
+) -> MatchingToScoring:
+    """The share of the gap that all matching heads below the scoring heads send to their v, q and k, each
+    apart."""
+    below = [head for head in matching if head.layer < min(one.layer for one in scoring)]
+    found = {}
+    for part in PARTS if below else ():
+        path, plan = PathPatching(together(scoring, part)), SitePlan((together(below),))
+        with progress(f"matching heads to the scoring heads' {part}", len(pairs)) as advance:
+            frame = sweep(ranker, pairs, plan, path, shards=shards and shards / part, progress=advance).frame
+        (found[part],) = Shares.of({"all": frame}, seed=seed).estimates()
+    return MatchingToScoring(tuple(map(str, below)), tuple(map(str, scoring)), **found)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whyrank.evaluation.bootstrap import DRAWS, Resampled, resample
+from whyrank.evaluation.estimate import Estimate
 from whyrank.interventions.statistics import SiteTable
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class Shares:
 
     sites: list[str]
     resampled: Resampled
+    counts: np.ndarray
     by_set: dict[str, np.ndarray]
     pairs: dict[str, int]
     queries: int
@@ -41,6 +43,7 @@ class Shares:
         return cls(
             every.sites,
             resample(every.shares, len(every.queries), present=every.present, draws=draws, seed=seed),
+            every.count.sum(axis=0),
             {name: table.shares() for name, table in by_set.items()},
             {name: int(frame["pair"].nunique()) for name, frame in frames.items()},
             len(every.queries),
@@ -50,3 +53,12 @@ class Shares:
     def together(self) -> np.ndarray:
         """Over the pairs of all sets."""
         return self.resampled.value
+
+    def estimates(self) -> list[Estimate]:
+        """The share of each site, with its interval."""
+        return [
+            Estimate.of(float(share), interval, int(pairs), int(queries))
+            for share, interval, pairs, queries in zip(
+                self.together, self.resampled.intervals(), self.counts, self.resampled.clusters, strict=True
+            )
+        ]

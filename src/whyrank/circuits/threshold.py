@@ -62,8 +62,8 @@ class Threshold:
         return cls(**values, decide=decide)
 
     def __str__(self) -> str:
-        told = {"relative": self.relative, "quantile": self.quantile, "share": self.share}
-        return ",".join(f"{name}={value:g}" for name, value in told.items() if value is not None)
+        used = {"relative": self.relative, "quantile": self.quantile, "share": self.share}
+        return ",".join(f"{name}={value:g}" for name, value in used.items() if value is not None)
 
     def cutoff(self, shares: np.ndarray) -> np.ndarray:
         """The least |share| that counts, for one map [sites] or each of several [draws, sites]."""

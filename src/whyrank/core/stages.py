@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from whyrank.core.json_file import typed
 from whyrank.core.kept import content_key, keep_json, kept_json
 from whyrank.core.names import plain_name
+from whyrank.core.results import plain
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,10 @@ class Stages:
             found = kept_json(path, key, dict[str, Any])
             assert found is not None, f"{path} cannot be read back"
         return found["value"]
+
+    def typed(self, name: str, kind: Any, make: Callable[[], Any]) -> Any:
+        """The same of a stage whose result is of a `kind` that JSON can hold: a dataclass, dict[str, Estimate]."""
+        return typed(self.get(name, lambda: plain(make())), kind)
 
     def shards(self, name: str) -> Path | None:
         """A folder for the shards of a part of the work."""

@@ -52,6 +52,11 @@ class ClusteredMoments:
         """Whether anything was added."""
         return bool(self._sums)
 
+    @property
+    def observations(self) -> int:
+        """How many were added, in all clusters."""
+        return int(sum(sums[0, 0] for sums in self._sums.values()))
+
     def correlations(self, *, draws: int = DRAWS, seed: int = 0) -> list[Pearson]:
         """r of each series, with its interval."""
         if not self._sums:

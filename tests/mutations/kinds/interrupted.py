@@ -17,7 +17,7 @@ EDIT = (
     "first.trec", "-o", "out",
 )  # fmt: skip
 CIRCUIT = (
-    "circuit", "--ranker", "ranker", "--pairs", "tfc1.jsonl", "--to-logits", "3", "--to-heads", "3",
+    "circuit", "--ranker", "ranker", "--pairs", "tfc1.jsonl", "--pairs-to-logits", "3", "--pairs-to-heads", "3",
     "--randoms", "1", "--steps", "2", "-o", "out",
 )  # fmt: skip
 
