@@ -15,7 +15,8 @@ from whyrank.core.errors import UserError
 from whyrank.rankers.load import load
 
 SMALL = {
-    "threshold": "relative=0.4", "decide": "point", "pairs_to_heads": 6, "pairs_to_logits": 12, "randoms": 1, "steps": 1,
+    "threshold": "relative=0.4", "decide": "point", "pairs_to_heads": 6, "pairs_to_logits": 12, "randoms": 1,
+    "steps": 1,
 }  # fmt: skip
 
 
@@ -42,7 +43,9 @@ def test_the_file_is_the_result(done):
     result, out = done
     jsonschema.validate(result.to_json(), Circuit.schema())
     assert Circuit.read(out) == result and Circuit.from_json(result.to_json()) == replace(result, pairs=())
-    assert result.roles["matching"] and result.saturation and result.count_not_flag and result.counted == "cumulative"
+    assert (
+        result.roles["matching"] and result.saturation and result.count_not_flag and result.counted == "cumulative"
+    )
     assert len(result.to_pandas()) == len(result.edges) and len(result.pairs) == len(own_pairs()[0])
     assert {edge.sender for edge in result.kept(result.steps[0])} >= {result.leading_head()}
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.circuits.made import edge, made_circuit
 from whyrank.cli.caller import terminal
 from whyrank.cli.study import commands
 from whyrank.collections.demo import open_demo
@@ -14,7 +15,7 @@ from whyrank.pages.findings import AGREES, DIFFERS, OPEN, Finding
 from whyrank.pages.page import Report
 from whyrank.papers.api import study
 from whyrank.papers.rare_words import rare_words
-from whyrank.papers.semantic_circuit.study import StudySizes, leading_head, stages
+from whyrank.papers.semantic_circuit.study import StudySizes, stages
 from whyrank.papers.study import Stage
 
 SMALL = StudySizes(
@@ -47,7 +48,7 @@ def test_the_plan_names_arguments_that_the_commands_have():
         if stage.verb.__name__ != "pairs":
             assert set(stage.arguments) <= set(signature(stage.verb).parameters), stage.name
     sizes = {stage.name: stage.arguments for stage in plan}
-    assert sizes["circuit"]["to_logits"] >= 500 and sizes["circuit"]["to_heads"] >= 100
+    assert sizes["circuit"]["pairs_to_logits"] >= 500 and sizes["circuit"]["pairs_to_heads"] >= 100
     with pytest.raises(UserError, match="no stage 'dance'"):
         stages("ce", "demo", Path("run"), StudySizes(), commands(), terms=Path("t"), extras=("dance",))
 
@@ -67,14 +68,11 @@ def test_sets_of_heads_are_told_apart():
     assert Finding.heads("heads", ["10.1"], ["10.1"], "9").verdict == AGREES
 
 
-def test_the_leading_head_is_the_scoring_head_with_the_largest_share(tmp_path):
+def test_the_leading_head_is_the_scoring_head_with_the_largest_share():
     rows = [(0, "L10.H4", 0.1), (0, "L10.H1", -0.3), (0, "L9.H9", 0.9), (1, "L10.H4", 0.8)]
-    edges = [{"step": step, "sender": sender, "share": share} for step, sender, share in rows]
-    told = {"roles": {"scoring": ["L10.H1", "L10.H4"]}, "edges": edges}
-    (tmp_path / "circuit.json").write_text(json.dumps(told))
-    assert leading_head(tmp_path) == "10.1"
-    (tmp_path / "circuit.json").write_text(json.dumps({"roles": {"scoring": []}, "edges": edges}))
-    assert leading_head(tmp_path) is None
+    edges = tuple(edge(sender, share, step) for step, sender, share in rows)
+    assert made_circuit(roles={"scoring": ("L10.H1", "L10.H4")}, edges=edges).leading_head() == "L10.H1"
+    assert made_circuit(roles={"scoring": ()}, edges=edges).leading_head() is None
 
 
 def test_a_report_holds_another(tmp_path):

@@ -167,7 +167,7 @@ def _study_one(
 def commands() -> dict[str, Callable[..., object]]:
     """The commands that are not verbs yet, as verbs; each goes when its verb comes."""
     from whyrank.axioms.api import pairs
-    from whyrank.cli.circuit import circuit
+    from whyrank.circuits.api import circuit
     from whyrank.cli.edit import edit
     from whyrank.cli.finetune import finetune
     from whyrank.cli.idf import idf
@@ -175,8 +175,8 @@ def commands() -> dict[str, Callable[..., object]]:
     from whyrank.cli.semantic_bm import semantic_bm
     from whyrank.cli.suppress import suppress
 
-    some = (circuit, patch, idf, edit, suppress, semantic_bm, finetune)
-    return {"pairs": pairs, **{one.__name__: _as_verb(one) for one in some}}
+    some = (patch, idf, edit, suppress, semantic_bm, finetune)
+    return {"pairs": pairs, "circuit": circuit, **{one.__name__: _as_verb(one) for one in some}}
 
 
 def _as_verb(run: Callable[..., None]) -> Callable[..., None]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from whyrank.circuits.results import Circuit
 from whyrank.core.json_file import read_json
 from whyrank.core.results import Result
 from whyrank.pages.findings import DIFFERS, Finding, count_sentence, findings_frame, plot_verdicts
@@ -24,6 +25,8 @@ RESULT_FILES = {
     "idf": "idf.json", "two-tokens": "edit.json", "suppress": "suppress.json", "semantic-bm": "semantic_bm.json",
     "semantic-bm-paper": "semantic_bm.json", "finetune": "finetune.json",
 }  # fmt: skip
+#: The types of those that are typed.
+RESULTS: dict[str, type[Result]] = {"circuit": Circuit}
 
 
 @dataclass(frozen=True)
@@ -40,13 +43,14 @@ class StageRun:
         return cls(stage.name, stage.title, stage.out.name, stage.command)
 
 
-def stage_results(out: Path, stages: Sequence[StageRun]) -> dict[str, dict[str, Any]]:
-    """What the result files of the stages hold, by the names of the stages."""
+def stage_results(out: Path, stages: Sequence[StageRun]) -> dict[str, Any]:
+    """The results of the stages, by the names of the stages."""
     return {
-        one.name: read_json(out / one.path / RESULT_FILES[one.name], dict[str, Any])
+        one.name: RESULTS[one.name].read(out / one.path) if one.name in RESULTS
+        else read_json(out / one.path / RESULT_FILES[one.name], dict[str, Any])
         for one in stages
         if one.name in RESULT_FILES
-    }
+    }  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)

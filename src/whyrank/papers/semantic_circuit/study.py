@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from whyrank.circuits.reading import cross_encoder
+from whyrank.circuits.results import Circuit
 from whyrank.collections.collection import Collection
 from whyrank.collections.given import collection_of
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
-from whyrank.core.json_file import read_json
 from whyrank.core.packages import sha256
 from whyrank.core.runs import Run
 from whyrank.encoders.site import short_name
 from whyrank.papers.rare_words import rare_words
-from whyrank.papers.semantic_circuit.paper import MATCHING, findings, is_papers_model
+from whyrank.papers.semantic_circuit.findings import findings
+from whyrank.papers.semantic_circuit.paper import MATCHING, is_papers_model
 from whyrank.papers.semantic_circuit.results import SemanticCircuit, StageRun, stage_results
 from whyrank.papers.study import Stage, Study, run_stages, run_study
 from whyrank.rankers.cross_encoder import CrossEncoder
@@ -170,8 +171,8 @@ def stages(
     circuit = out / "circuit"
     found.append(
         Stage("circuit", "The circuit", verbs["circuit"], circuit, {
-            "ranker": ranker, "pairs": list(files.values()), "to_logits": sizes.to_logits,
-            "to_heads": sizes.to_heads, "randoms": sizes.randoms, "max_length": sizes.max_length,
+            "ranker": ranker, "pairs": list(files.values()), "pairs_to_logits": sizes.to_logits,
+            "pairs_to_heads": sizes.to_heads, "randoms": sizes.randoms, "max_length": sizes.max_length,
             "collection": collection, "skip": True, "seed": seed,
         })
     )  # fmt: skip
@@ -231,33 +232,7 @@ def _finetune(shared: dict[str, Any], out: Path, sizes: StudySizes, verbs: Verbs
     return [Stage("finetune", "IDF-aligned fine-tuning", verbs["finetune"], run, arguments)]
 
 
-@dataclass(frozen=True)
-class Edge:
-    """An edge of a circuit: what its sender does, as a share of the whole effect."""
-
-    step: int
-    sender: str
-    share: float
-
-
-@dataclass(frozen=True)
-class Scoring:
-    """The heads that write to the logits."""
-
-    scoring: list[str]
-
-
-@dataclass(frozen=True)
-class ToTheLogits:
-    """What is read of a circuit.json to find its leading head."""
-
-    roles: Scoring
-    edges: list[Edge]
-
-
 def leading_head(circuit: Path) -> str | None:
     """The scoring head with the largest effect on the logits, as `10.1`: the one whose attention is shown."""
-    told: ToTheLogits = read_json(circuit / "circuit.json", ToTheLogits)
-    edges = [edge for edge in told.edges if edge.step == 0 and edge.sender in told.roles.scoring]
-    best = max(edges, key=lambda edge: abs(edge.share), default=None)
-    return None if best is None else short_name(best.sender)
+    head = Circuit.read(circuit).leading_head()
+    return None if head is None else short_name(head)
