@@ -34,7 +34,7 @@ def test_a_circuit_of_two_pairs(ranker, two, tmp_path, capsys):
     kept = next(line for line in told.err.splitlines() if "the circuit alone keeps" in line)
     assert "(too few queries)" in kept and "[" not in kept
     edges = json.loads((tmp_path / "run" / "circuit.json").read_text())["edges"]
-    assert edges and all(edge["low"] is None for edge in edges)
+    assert edges and all(edge["share"]["low"] is None for edge in edges)
 
 
 def test_a_patch_of_two_pairs(ranker, two, tmp_path, capsys):

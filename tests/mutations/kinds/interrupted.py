@@ -39,7 +39,7 @@ def _patch(folder: Path) -> None:
 
 def _circuit(folder: Path) -> None:
     pairs_file(folder)
-    killed(folder, "whyrank.circuits.report.write_circuit", *CIRCUIT)
+    killed(folder, "whyrank.circuits.report.circuit_page", *CIRCUIT)
 
 
 def _semantic_bm(folder: Path) -> None:
