@@ -113,7 +113,7 @@ def semantic_bm(
 
 def _heads(ranker: CrossEncoder, circuit: Path | None, heads: str | None) -> tuple[list[Head], list[Head]]:
     """The matching heads, and all heads of the circuit, which the random ones are drawn outside of."""
-    from whyrank.circuits.circuit import FILE, read_roles
+    from whyrank.circuits.results import Circuit, read_roles
     from whyrank.circuits.head import parse_heads
 
     if circuit is None:
@@ -123,7 +123,7 @@ def _heads(ranker: CrossEncoder, circuit: Path | None, heads: str | None) -> tup
         return chosen, chosen
     roles = read_roles(circuit)
     taken = sorted({head for some in roles.values() for head in some})
-    with located(circuit / FILE):
+    with located(circuit / Circuit.FILE):
         for head in taken:
             head.site().check(ranker.encoder.layers, ranker.encoder.heads)
     if not roles.get("matching"):
