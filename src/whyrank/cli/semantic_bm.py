@@ -113,8 +113,8 @@ def semantic_bm(
 
 def _heads(ranker: CrossEncoder, circuit: Path | None, heads: str | None) -> tuple[list[Head], list[Head]]:
     """The matching heads, and all heads of the circuit, which the random ones are drawn outside of."""
-    from whyrank.circuits.results import Circuit, read_roles
     from whyrank.circuits.head import parse_heads
+    from whyrank.circuits.results import Circuit, read_roles
 
     if circuit is None:
         chosen = parse_heads(heads or "", ranker.encoder)
