@@ -25,7 +25,7 @@ from whyrank.rankers.ranker import Ranker
 def audit(
     ranker: str | Ranker | Sequence[str | Ranker],
     collection: str | Collection,
-    axiom: str | Sequence[str | Axiom] = "all",
+    axiom: str | Axiom | Sequence[str | Axiom] = "all",
     *,
     pairs: Path | str | Sequence[MinimalPair] | None = None,
     delta: float | None = None,

@@ -108,16 +108,16 @@ def parse_ranks(text: str | None) -> tuple[tuple[int, int], ...]:
     return tuple(bands)
 
 
-def axioms_of(given: str | Sequence[str | Axiom]) -> list[Axiom]:
+def axioms_of(given: str | Axiom | Sequence[str | Axiom]) -> list[Axiom]:
     """Axioms by value or name, each once."""
-    if isinstance(given, str):
-        return parse_axioms(given)
+    if isinstance(given, str | Axiom):
+        given = [given]
     several = [parse_axioms(one) if isinstance(one, str) else [one] for one in given]
     return list(dict.fromkeys(axiom for some in several for axiom in some))
 
 
 def pairs(
-    axiom: str | Sequence[str | Axiom],
+    axiom: str | Axiom | Sequence[str | Axiom],
     collection: str | Collection,
     ranker: str | Ranker | Sequence[str | Ranker] = (),
     *,
