@@ -43,6 +43,11 @@ def test_version():
     assert whyrank("--version").stdout.startswith("whyrank 0.")
 
 
+def test_a_shell_completes_the_names_of_commands():
+    asked = {"_WHYRANK_COMPLETE": "complete_bash", "COMP_WORDS": "whyrank au", "COMP_CWORD": "1"}
+    assert whyrank(**asked).stdout.split() == ["audit"]
+
+
 def test_rank_then_eval_with_bm25(folder, tmp_path):
     done = whyrank("rank", "--ranker", "bm25", "--collection", folder, "-o", tmp_path / "run")
     assert done.returncode == 0, done.stderr

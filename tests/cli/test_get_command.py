@@ -116,3 +116,10 @@ def test_wordnet_is_fetched_checked_and_repaired_too(cache: Path, tmp_path: Path
     assert "run 'whyrank get wordnet'" in complaint
     assert run(cache, "get", "wordnet").returncode == 0
     assert (cache / "wordnet-3.0" / "data.noun").stat().st_size == size
+
+
+def test_what_can_be_had_is_listed_as_json_too(cache: Path) -> None:
+    listed = json.loads(run(cache, "get", "--json").stdout)
+    assert {one["name"]: one["family"] for one in listed["rankers"]}["ce-minilm-l12"] == "cross-encoder"
+    assert {one["name"]: one["here"] for one in listed["collections"]}["demo"] == "yes"
+    assert [one["name"] for one in listed["others"]] == ["wordnet"]

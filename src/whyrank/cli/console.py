@@ -63,9 +63,16 @@ def console() -> Console:
 
 def print_json(result: Result) -> None:
     """The result as JSON on stdout."""
+    print_plain(result.to_json())
+
+
+def print_plain(value: object) -> None:
+    """Dataclasses, dictionaries, lists as JSON on stdout."""
     import json
 
-    print(json.dumps(result.to_json(), indent=2, allow_nan=False))
+    from whyrank.core.results import plain
+
+    print(json.dumps(plain(value), indent=2, allow_nan=False))
 
 
 @contextmanager

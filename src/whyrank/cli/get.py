@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from whyrank.cli.console import console, say, suggest
+from whyrank.cli import options
+from whyrank.cli.console import console, print_plain, say, suggest
 from whyrank.core.errors import UserError, nearest
 
 
@@ -14,46 +16,50 @@ def get(
     names: Annotated[
         list[str] | None, typer.Argument(help="Rankers, collections or wordnet; none lists what there is.")
     ] = None,
+    json: options.AsJson = False,
 ) -> None:
     """List rankers and collections, or fetch some ahead of time; what is damaged is fetched anew."""
     if not names:
         say("rankers and collections that have a name here")
-        list_all()
+        list_all(json)
         return
     for name in names:
         fetch(name)
 
 
-def list_all() -> None:
-    """Two tables: rankers and collections, with where each is."""
-    from rich.table import Table
-
+def list_all(json: bool = False) -> None:
+    """Rankers and collections, with where each is: two tables, or JSON."""
     from whyrank.collections.catalogue import available
-    from whyrank.rankers.catalogue import CATALOGUE
-    from whyrank.rankers.find import here
+    from whyrank.rankers.find import known_rankers
     from whyrank.text import wordnet
 
-    rankers = Table(title="rankers (any checkpoint folder or hub id will do, too)", title_justify="left")
-    for column in ("name", "family", "what it is", "hub id", "from", "here"):
-        rankers.add_column(column, overflow="fold")
-    rankers.add_row("bm25", "lexical", "counts words in your collection", "", "built in", "yes")
-    for entry in CATALOGUE.values():
-        source = "hub, Python index" if entry.mirror else "hub"
-        rankers.add_row(entry.name, entry.kind, entry.about, entry.hub_id, source, here(entry))
-    collections = Table(
-        title="collections (a BEIR or TREC folder or an ir_datasets id, too)", title_justify="left"
+    rankers = known_rankers()
+    collections = available()
+    synonyms = ("wordnet", "WordNet 3.0: synonyms for pairs and audits (31 MB to fetch)", wordnet.cached().here())
+    if json:
+        others = [dict(zip(("name", "what", "here"), synonyms, strict=True))]
+        print_plain({"rankers": rankers, "collections": [one._asdict() for one in collections], "others": others})
+        return
+    _table(
+        "rankers (any checkpoint folder or hub id will do, too)",
+        ("name", "family", "what it is", "hub id", "from", "here"),
+        [(one.name, one.family, one.what, one.hub_id, one.source, one.here) for one in rankers],
     )
-    for column in ("name", "what it is", "here"):
-        collections.add_column(column, overflow="fold")
-    for one in available():
-        collections.add_row(one.name, one.what, one.here)
-    others = Table("name", "what it is", "here", title="besides", title_justify="left")
-    others.add_row(
-        "wordnet", "WordNet 3.0: synonyms for pairs and audits (31 MB to fetch)", wordnet.cached().here()
-    )
-    for table in (rankers, collections, others):
-        console().print(table)
+    columns = ("name", "what it is", "here")
+    _table("collections (a BEIR or TREC folder or an ir_datasets id, too)", columns, collections)
+    _table("besides", columns, [synonyms])
     suggest("whyrank get ce-minilm-l12 trec-rag-2024", "whyrank demo")
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)
 
 
 def fetch(name: str) -> None:

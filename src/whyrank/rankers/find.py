@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from whyrank.core.errors import UserError, nearest
@@ -54,6 +55,30 @@ def fetch_checkpoint(name: str) -> Checkpoint:
 def here(entry: Entry) -> str:
     """Whether the entry is on this machine already: yes, no, or damaged."""
     return "yes" if cached_snapshot(entry.hub_id) else mirrored(entry).here()
+
+
+@dataclass(frozen=True)
+class KnownRanker:
+    """A ranker that has a short name."""
+
+    name: str
+    family: str
+    what: str
+    hub_id: str
+    source: str
+    here: str
+
+
+def known_rankers() -> list[KnownRanker]:
+    """All rankers with a short name, and whether each is on this machine."""
+    bm25 = KnownRanker("bm25", "lexical", "counts words in your collection", "", "built in", "yes")
+    others = [
+        KnownRanker(
+            one.name, one.kind, one.about, one.hub_id, "hub, Python index" if one.mirror else "hub", here(one)
+        )
+        for one in CATALOGUE.values()
+    ]
+    return [bm25, *others]
 
 
 def _described(name: str, folder: Path, place: str, entry: Entry | None) -> Checkpoint:
