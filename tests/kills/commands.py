@@ -19,7 +19,7 @@ from tests.learning.tiny_training import still_backbone
 from whyrank.axioms.pair import write_pairs
 
 #: Pairs a shard, so that small work has several.
-PAIRS_A_SHARD = 16
+PAIRS_PER_SHARD = 16
 
 
 def _whyrank(place: Path, *arguments: str) -> None:
@@ -28,8 +28,8 @@ def _whyrank(place: Path, *arguments: str) -> None:
     from whyrank.interventions import sweep
     from whyrank.rankers import shards
 
-    shards.PAIRS_A_SHARD = PAIRS_A_SHARD
-    sweep.PAIRS_A_SHARD = 4
+    shards.PAIRS_PER_SHARD = PAIRS_PER_SHARD
+    sweep.PAIRS_PER_SHARD = 4
     os.chdir(place)
     sys.argv = ["whyrank", *arguments]
     main()

@@ -51,7 +51,7 @@ def test_documents_are_sorted_by_score_and_ties_keep_the_first_stages_order():
 
 
 def test_a_killed_run_goes_on_and_gives_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr(shards, "PAIRS_A_SHARD", 3)
+    monkeypatch.setattr(shards, "PAIRS_PER_SHARD", 3)
     first = first_stage(COLLECTION)
     whole = rerank(ByLength(), COLLECTION, first, shards=tmp_path / "other")
     with pytest.raises(KeyboardInterrupt):

@@ -31,7 +31,7 @@ _stem = Analyzer()
 
 
 class Skip(Exception):
-    """Why a document gives no pair, in a few words, the same for all documents of that kind."""
+    """Why a document makes no pair, in a few words, the same for all documents of that kind."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Material:
     """A query and a document, and what an axiom may need around them.
 
     `term` is the selected query word, `terms` all that could be selected, the rarest first. `random` is
-    the document's own, so that what one document gives does not depend on the others.
+    the document's own, so that the pairs of one document do not depend on the others.
     """
 
     qid: str
@@ -130,7 +130,7 @@ class Axiom(ABC):
 
     @abstractmethod
     def drafts(self, material: Material) -> Iterator[Draft]:
-        """The pairs of one document; raises Skip where it gives none."""
+        """The pairs of one document; raises Skip where there is none."""
 
     @property
     def full_variant(self) -> str:

@@ -75,7 +75,7 @@ class TokenIdf:
         for line in read_lines(path):
             word, tab, written = line.text.partition("\t")
             if not tab:
-                raise line.wrong("not a word, a tab and a number", "write one word a line: ranker<TAB>7.2")
+                raise line.wrong("not a word, a tab and a number", "write one word per line: ranker<TAB>7.2")
             value = finite_number(line, written.strip(), "IDF")
             values |= dict.fromkeys(known.get(word.lower(), ()), value)
         if not values:

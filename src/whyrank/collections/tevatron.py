@@ -1,4 +1,4 @@
-"""Tevatron's training files: each JSON line a query with its positive and negative passages.
+"""Tevatron's training files: each JSON line is a query with its positive and negative passages.
 
 Positives are judged 1, negatives 0. A passage may recur under many queries; it is one document, and its text
 must be the same each time.

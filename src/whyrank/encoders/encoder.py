@@ -27,7 +27,7 @@ NO_TAP = Tap()
 
 
 class Trace(NamedTuple):
-    """What a pass gives: the hidden states [B, S or rows, d] it ended with, and the values of the sites read."""
+    """The result of a pass: the hidden states [B, S or rows, d] it ended with, and the values of the sites read."""
 
     hidden: Tensor
     values: dict[Site, Tensor]
@@ -70,7 +70,7 @@ class Encoder:
     ) -> Trace:
         """One pass from layer `start` (whose input is `state`) up to, and not including, layer `stop`.
 
-        A pass to the end gives the model's last hidden states; one that stops earlier gives the input of
+        A pass to the end returns the model's last hidden states; one that stops earlier returns the input of
         layer `stop`. With `rows`, only these rows come back, and the top layer computes no others, unless
         a site of that layer is asked for. `read` and `replace` name sites (see `Tap`); `categories` says
         which tokens [B, S] a category means.

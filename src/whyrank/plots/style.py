@@ -54,7 +54,7 @@ def bare(axes: Axes) -> Axes:
 
 
 def as_svg(figure: Figure) -> str:
-    """The figure as SVG text; the same figure gives the same text."""
+    """The figure as SVG text; the same figure always makes the same text."""
     buffer = io.StringIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)  # the browser's own fonts draw the text

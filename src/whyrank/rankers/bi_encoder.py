@@ -1,4 +1,4 @@
-"""Bi-encoders: one vector a text, by CLS or mean pooling; the score is a dot product or a cosine."""
+"""Bi-encoders: one vector per text, by CLS or mean pooling; the score is a dot product or a cosine."""
 
 from __future__ import annotations
 

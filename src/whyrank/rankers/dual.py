@@ -13,7 +13,7 @@ from whyrank.core.errors import UserError
 from whyrank.core.progress import Progress
 from whyrank.encoders.inputs import Inputs
 from whyrank.rankers.neural import (
-    TOKENS_A_BATCH,
+    TOKENS_PER_BATCH,
     NeuralRanker,
     ReadOut,
     batches_by_length,
@@ -34,7 +34,7 @@ MEMORY_BYTES = 256 * 2**20
 class DualRanker(NeuralRanker):
     """score = similarity(represent(query), represent(document)); a family says how to represent and compare."""
 
-    tokens_a_batch = TOKENS_A_BATCH
+    tokens_per_batch = TOKENS_PER_BATCH
 
     @abstractmethod
     def represent(self, hidden: Tensor, inputs: Inputs, side: str) -> list[Tensor]:
@@ -54,7 +54,7 @@ class DualRanker(NeuralRanker):
         """Each text's representation, and whether it was cut."""
         sequences = self.sequences(texts, side)
         encoded: list[Tensor] = [torch.empty(0)] * len(texts)
-        for indices in batches_by_length(sequences, self.tokens_a_batch):
+        for indices in batches_by_length(sequences, self.tokens_per_batch):
             with no_gradients():
                 inputs = self.batch([sequences[i] for i in indices])
                 hidden = self.encoder.run(inputs, rows=self.rows).hidden

@@ -34,7 +34,7 @@ from whyrank.rankers.ranker import Ranker
 
 T = TypeVar("T")
 
-#: Kind -> 'module:function' that takes (checkpoint, device) and gives the ranker.
+#: Kind -> 'module:function' that takes (checkpoint, device) and returns the ranker.
 LOADERS = {
     "cross-encoder": "whyrank.rankers.cross_encoder:load_cross_encoder",
     "bi-encoder": "whyrank.rankers.bi_encoder:BiEncoder",
@@ -66,7 +66,7 @@ class Detected(NamedTuple):
 
 
 def detect(folder: Path) -> Detected:
-    """The kind of an ordinary checkpoint folder, and the settings that its files give."""
+    """The kind of an ordinary checkpoint folder, and the settings in its files."""
     config = read_config(folder)
     if OWN_ENTRY in config:
         return Detected("trained", {})

@@ -1,4 +1,4 @@
-"""Late interaction (ColBERT): one vector a token; each query token finds its best document token."""
+"""Late interaction (ColBERT): one vector per token; each query token finds its best document token."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ from whyrank.rankers.ranker import Pair, Ranker, characters_within, finite
 from whyrank.text.pieces import Pieces, Sequenced
 from whyrank.text.tokens import Tokens
 
-#: Real tokens a batch. Few enough that a layer's activations stay near the cores, enough to fill a matmul.
-TOKENS_A_BATCH = 2048
+#: Real tokens per batch. Few enough that a layer's activations stay near the cores, enough to fill a matmul.
+TOKENS_PER_BATCH = 2048
 
 
 #: Entries of a config that say where it came from, not what the model computes.
@@ -194,8 +194,8 @@ def as_site(site: Site | str) -> Site:
     return Site.parse(site) if isinstance(site, str) else site
 
 
-def batches_by_length(sequences: Sequence[Sequenced], tokens: int = TOKENS_A_BATCH) -> Iterator[list[int]]:
-    """Indices of sequences of like length, the longest first, at most so many tokens a batch with padding.
+def batches_by_length(sequences: Sequence[Sequenced], tokens: int = TOKENS_PER_BATCH) -> Iterator[list[int]]:
+    """Indices of sequences of like length, the longest first, at most so many tokens per batch with padding.
 
     The longest first, so that a model too big for the memory fails at once.
     """

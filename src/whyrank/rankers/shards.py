@@ -13,7 +13,7 @@ from whyrank.core.progress import Progress
 from whyrank.rankers.ranker import Pair, Ranker, Scorer, Scores
 
 #: Pairs a shard: what a kill can cost, some seconds. Enough to sort by length.
-PAIRS_A_SHARD = 512
+PAIRS_PER_SHARD = 512
 
 
 def score_in_shards(
@@ -26,9 +26,9 @@ def score_in_shards(
     values: list[float] = []
     cut = 0
     scorer, fingerprint = ranker.long_scorer(), ranker.fingerprint()
-    for number, start in enumerate(range(0, len(pairs), PAIRS_A_SHARD)):
+    for number, start in enumerate(range(0, len(pairs), PAIRS_PER_SHARD)):
         shard = shards / f"{number:05d}.shard"
-        some = pairs[start : start + PAIRS_A_SHARD]
+        some = pairs[start : start + PAIRS_PER_SHARD]
         found = _scored(scorer, some, shard, content_key(fingerprint, some), progress)
         values += found.scores
         cut += found.cut

@@ -20,7 +20,7 @@ class Sparse(DualRanker):
     """w_t = max over tokens i of log(1 + ReLU(logit_it)); score = sum over pieces t of w_t(q) w_t(d)."""
 
     kind = "sparse"
-    tokens_a_batch = 512
+    tokens_per_batch = 512
 
     def __init__(self, checkpoint: Checkpoint, device: torch.device | str = "cpu") -> None:
         self.model = checkpoint.model("AutoModelForMaskedLM", head="a masked-language-model head").to(device)
