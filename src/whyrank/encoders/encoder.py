@@ -27,7 +27,7 @@ NO_TAP = Tap()
 
 
 class Trace(NamedTuple):
-    """The result of a pass: the hidden states [B, S or rows, d] it ended with, and the values of the sites read."""
+    """The result of a pass: the last hidden states [B, S or rows, d], and the values of the sites read."""
 
     hidden: Tensor
     values: dict[Site, Tensor]

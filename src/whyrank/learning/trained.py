@@ -20,7 +20,7 @@ from whyrank.learning.models.chunks import Chunks, OpenedChunks
 from whyrank.learning.models.network import Network, TransformerNetwork
 from whyrank.learning.models.words import WordNetwork
 from whyrank.rankers.checkpoint import Checkpoint
-from whyrank.rankers.neural import NOT_CONTENT, TOKENS_A_BATCH, NeuralRanker
+from whyrank.rankers.neural import NOT_CONTENT, TOKENS_PER_BATCH, NeuralRanker
 from whyrank.rankers.ranker import Pair, Ranker, Scores, characters_within, finite
 from whyrank.text.alignment import CannotAlign
 from whyrank.text.pieces import Pieces
@@ -194,11 +194,11 @@ def _most_tokens(network: Network) -> int:
 
 
 def _batches(pairs: Sequence[Pair], most: int) -> Iterator[list[int]]:
-    """Indices of pairs of like lengths, the longest first, about `TOKENS_A_BATCH` tokens a batch."""
+    """Indices of pairs of like lengths, the longest first, about `TOKENS_PER_BATCH` tokens a batch."""
     sizes = [min(most, (len(query) + len(text)) // CHARACTERS + 1) for query, text in pairs]
     order = sorted(range(len(pairs)), key=lambda i: -(len(pairs[i][0]) + len(pairs[i][1])))
     start = 0
     while start < len(order):
-        count = max(1, TOKENS_A_BATCH // sizes[order[start]])
+        count = max(1, TOKENS_PER_BATCH // sizes[order[start]])
         yield order[start : start + count]
         start += count

@@ -27,7 +27,7 @@ Valued = tuple[str, float]
 def draw_highlighted_text(
     path: Path, *, title: str, subtitle: str, text: Sequence[Valued], bars: Sequence[Valued], bars_label: str
 ) -> Path:
-    """Draws the figure; the suffix of `path` says the format (svg, png). The same input always makes the same bytes."""
+    """Draws the figure; the suffix of `path` says the format (svg, png). Same input, same bytes."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
