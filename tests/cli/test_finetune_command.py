@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.resources import files
 
 import jsonschema
 import pytest
@@ -14,8 +13,9 @@ import pytest
 import whyrank as library
 from tests.cli.run import one_line, whyrank
 from tests.learning.small import checkpoint, write_collection
+from whyrank.learning.finetuning.results import FineTuning
 
-SMALL = ["--seeds", "2", "--epochs", "2", "--rate", "3e-3", "--batch", "8", "-k", "8", "--max-length", "24"]
+SMALL = ["--seeds", "2", "--epochs", "2", "--rate", "3e-3", "--batch", "8", "--depth", "8", "--max-length", "24"]
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +47,11 @@ def command(place, *more):
 def test_what_it_writes(finished, place):
     out = place / "run"
     told = json.loads((out / "finetune.json").read_text())
-    schema = json.loads(files("whyrank.pages").joinpath("schemas/finetune.schema.json").read_text())
-    jsonschema.Draft202012Validator(schema).validate(told)
+    jsonschema.Draft202012Validator(FineTuning.schema()).validate(told)
+    assert FineTuning.read(out).to_json() == told
     assert [len(told["split"][part]) for part in ("train", "validation", "test")] == [9, 2, 2]
-    assert len(told["runs"]) == 8 and len(told["table"]) == 12 and len(told["differences"]) == 14
-    assert all(len(run["history"]) == 3 and len(run["test"]["nDCG@1"]) == 2 for run in told["runs"])
+    assert len(told["models"]) == 8 and len(told["means"]) == 12 and len(told["differences"]) == 14
+    assert all(len(run["history"]) == 3 and len(run["test"]["nDCG@1"]) == 2 for run in told["models"])
     assert {path.name for path in out.iterdir()} == {
         "manifest.json", "finetune.json", "report.html", "curves.svg", "means.svg", "models",
     }  # fmt: skip
@@ -74,7 +74,7 @@ def test_a_trained_model_opens_and_ranks(finished, place):
 def test_again_it_trains_nothing(finished, place):
     written = (place / "run" / "finetune.json").stat().st_mtime_ns
     again = finetune(place, out=place / "run")
-    assert again.returncode == 0 and "holds the result already" in again.stderr
+    assert again.returncode == 0 and "holds this result already" in again.stderr
     assert again.stdout == finished.stdout
     assert (place / "run" / "finetune.json").stat().st_mtime_ns == written
 

@@ -10,9 +10,9 @@ from whyrank.axioms.pair import read_pairs
 from whyrank.cli.app import app
 from whyrank.core.errors import UserError
 
-FINETUNE = ["--seeds", "1", "--epochs", "1", "--rate", "3e-3", "--batch", "8", "-k", "8", "--max-length", "24",
-            "--conditions", "full"]  # fmt: skip
-TRAIN = ["--model", "bert", "--seeds", "1", "-k", "20", "--set", "epochs=1", "--set", "max_length=24"]
+FINETUNE = ["--seeds", "1", "--epochs", "1", "--rate", "3e-3", "--batch", "8", "--depth", "8", "--max-length",
+            "24", "--conditions", "full"]  # fmt: skip
+TRAIN = ["--model", "bert", "--seeds", "1", "--depth", "20", "--set", "epochs=1", "--set", "max_length=24"]
 ORDER = ("train", "validation", "test")
 
 
@@ -89,7 +89,7 @@ def test_test_judgements_alone_are_parted_and_that_is_said(place, command, capfd
 
 
 def test_folds_of_a_folder_with_splits_are_refused(place):
-    with pytest.raises(UserError, match="5 folds, with test queries given; leave --folds out"):
+    with pytest.raises(UserError, match="5 folds, with test queries given; leave folds out"):
         call("train", "--backbone", place / "ranker", *TRAIN, "--folds", 5, "--collection", place / "set", "-o",
              place / "folds")  # fmt: skip
 

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -26,6 +25,7 @@ from whyrank.collections.formats import read_run
 from whyrank.core.errors import UserError
 from whyrank.evaluation.measures import mean, per_query
 from whyrank.explain.words import explain
+from whyrank.learning.results import Training
 
 SETTINGS = {
     "epochs": 2, "batch": 7, "dropout": 0, "rate": 3e-3, "backbone_rate": 1e-3, "select": "nDCG@5", "steps": 1,
@@ -62,23 +62,23 @@ def finished(place):
 def test_what_it_writes(finished, place):
     out = place / "run"
     told = json.loads((out / "train.json").read_text())
-    schema = json.loads(files("whyrank.pages").joinpath("schemas/train.schema.json").read_text())
-    jsonschema.Draft202012Validator(schema).validate(told)
+    jsonschema.Draft202012Validator(Training.schema()).validate(told)
+    assert Training.read(out).to_json() == told
     assert {path.name for path in out.iterdir()} == {
         "manifest.json", "train.json", "report.html", "curves.svg", "means.svg", "models", "runs",
     }  # fmt: skip
-    assert [run["model"] for run in told["runs"]] == [f"models/fold{fold}-seed0" for fold in (1, 2, 3)]
+    assert [run["model"] for run in told["models"]] == [f"models/fold{fold}-seed0" for fold in (1, 2, 3)]
     assert sorted(path.name for path in (out / "models").iterdir()) == [f"fold{fold}-seed0" for fold in (1, 2, 3)]
     manifest = json.loads((out / "manifest.json").read_text())
     settings = manifest["inputs"]["settings"]
     assert manifest["inputs"]["processes"] == 1 and manifest["inputs"]["vectors"] is None
     asked = manifest["asked"]
-    assert asked["model"] == "dgre" and asked["collection"] == str(place / "collection") and asked["k"] == 100
+    assert asked["model"] == "dgre" and asked["collection"] == str(place / "collection") and asked["depth"] == 100
     assert asked["backbone"] == str(place / "backbone") and asked["folds"] == 3 and asked["keep"] == "all"
     assert asked["settings"]["rate"] == "0.003" and manifest["first_stage"] == "BM25's top 100"
     assert settings["training"]["rate"] == 3e-3 and settings["training"]["patience"] is None
     assert settings["model"]["steps"] == 1 and settings["model"]["masking"] == "adaptive"
-    assert set(told["runs"][0]["history"][1]["losses"]) == {"rank", "distance", "information", "critics"}
+    assert set(told["models"][0]["history"][1]["losses"]) == {"rank", "distance", "information", "critics"}
     page = (out / "report.html").read_text()
     assert page.count("<svg") == 2 and 'src="http' not in page and 'href="http' not in page
     assert "distance loss" in page and "validation nDCG@5" in page
@@ -91,7 +91,7 @@ def test_what_it_writes(finished, place):
 def test_its_run_has_the_measures_that_it_tells(finished, place):
     told = json.loads((place / "run" / "train.json").read_text())
     found = per_query(read_run(place / "run" / "runs" / "seed0.trec"), QRELS, ["nDCG@20"])
-    expected = {qid: value for run in told["runs"] for qid, value in run["test"]["nDCG@20"].items()}
+    expected = {qid: value for run in told["models"] for qid, value in run["test"]["nDCG@20"].items()}
     assert {row.qid: row.value for row in found} == pytest.approx(expected) and len(expected) == len(QUERIES)
 
 
@@ -137,7 +137,7 @@ def test_a_file_gives_the_same_and_again_it_trains_nothing(finished, place):
         OMP_NUM_THREADS="1",
     )  # fmt: skip
     assert again.returncode == 0, again.stderr
-    assert "holds the result already" in again.stderr and again.stdout == finished.stdout
+    assert "holds this result already" in again.stderr and again.stdout == finished.stdout
 
 
 def test_killed_after_an_epoch_it_goes_on_and_ends_with_the_same(finished, place):
@@ -211,7 +211,7 @@ def test_two_processes_come_to_what_one_does(finished, place):
         for name, weight in one.items():
             if not name.endswith("key.bias"):  # the softmax cancels it: its gradient is rounding
                 np.testing.assert_allclose(two[name], weight, atol=1e-5, err_msg=name)
-    histories = [json.loads((place / name / "train.json").read_text())["runs"] for name in ("run", "two")]
+    histories = [json.loads((place / name / "train.json").read_text())["models"] for name in ("run", "two")]
     for one, two in zip(*histories, strict=True):
         assert [row["loss"] for row in one["history"]] == pytest.approx([row["loss"] for row in two["history"]])
 
@@ -220,7 +220,7 @@ def call(place, out, model="dgre", config=None, **more):
     """The command in this process."""
     given = {
         "model": model, "backbone": str(place / "backbone"), "collection": str(place / "collection"), "folds": 3,
-        "seeds": 1, "k": None, "train_qrels": None, "keep": None, "run": None, "queries": None,
+        "seeds": 1, "depth": None, "train_qrels": None, "keep": None, "run": None, "queries": None,
         "test_queries": None, "seed": None,
     }  # fmt: skip
     flags = {name: more.pop(name, value) for name, value in given.items()}
@@ -238,7 +238,7 @@ def call(place, out, model="dgre", config=None, **more):
         ({"masking": "some"}, "masking cannot be 'some'"),
         ({"max_length": 512}, "max_length is 512, and .* has positions for 24 tokens"),
         ({"model": "dgree"}, "no model is called 'dgree'; did you mean dgre"),
-        ({"model": None}, "no model is given; give --model"),
+        ({"model": None}, "no model is given; give model"),
         ({"folds": 9}, "13 judged queries cannot make 9 folds"),
         ({"keep": "some"}, "cannot keep 'some'"),
         ({"train_qrels": "nowhere"}, "no collection 'nowhere'"),
@@ -259,7 +259,7 @@ def test_a_file_is_checked_like_flags(place, tmp_path):
     path.write_text('folds = "five"\n')
     with pytest.raises(UserError, match=r"how.toml: folds is 'five'; it must be a whole number"):
         call(place, tmp_path / "x", config=path)
-    for name, value in (("seeds", 0), ("seeds", -1), ("queries", -1), ("k", 0), ("folds", 0)):
+    for name, value in (("seeds", 0), ("seeds", -1), ("queries", -1), ("depth", 0), ("folds", 0)):
         path.write_text(f"{name} = {value}\n")
         with pytest.raises(UserError, match=rf"how.toml: {name} is {value}; give 1 or more"):
             call(place, tmp_path / "x", config=path, **{"folds": None, "seeds": None, name: None})
@@ -282,7 +282,7 @@ def test_another_content_of_the_vectors_file_is_another_training(place, tmp_path
     file.write_text("cat 1 0\ndog 0 1\nmany 1 1\n")
     call(place, tmp_path / "run", model="drmm", vectors=file)
     told = json.loads((tmp_path / "run" / "train.json").read_text())
-    assert {row["measure"] for row in told["table"]} == {"nDCG(dcg='exp-log2')@5", "P@5"}
+    assert {row["measure"] for row in told["means"]} == {"nDCG(dcg='exp-log2')@5", "P@5"}
     call(place, tmp_path / "run", model="drmm", vectors=file)
     file.write_text("cat 1 0\ndog 0 1\nmany 0 1\n")
     with pytest.raises(UserError, match=r"with other inputs \(another vectors\)"):
@@ -297,11 +297,10 @@ def test_a_query_that_is_not_found_counts_in_every_mean(place, tmp_path, monkeyp
         grades.write("qz\td0-0\t1\n")
     call(place, tmp_path / "run", model="drmm", collection=str(folder))
     told = json.loads((tmp_path / "run" / "train.json").read_text())
-    schema = json.loads(files("whyrank.pages").joinpath("schemas/train.schema.json").read_text())
-    jsonschema.Draft202012Validator(schema).validate(told)
-    (mine,) = (row["mean"] for row in told["table"] if row["name"] == "drmm")
+    jsonschema.Draft202012Validator(Training.schema()).validate(told)
+    (mine,) = (row["mean"]["value"] for row in told["means"] if row["name"] == "drmm")
     found = per_query(read_run(tmp_path / "run" / "runs" / "seed0.trec"), {**QRELS, "qz": {"d0-0": 1}}, ["nDCG@5"])
-    assert mine == pytest.approx(mean(found)["nDCG@5"]) and told["not_found"] == 1
+    assert mine == pytest.approx(mean(found)["nDCG@5"]) and told["without_candidates"] == 1
     assert "1 of 14 judged queries have no candidates" in (tmp_path / "run" / "report.html").read_text()
 
 

@@ -8,8 +8,8 @@ from whyrank.cli.app import app
 from whyrank.core.errors import UserError
 from whyrank.evaluation.measures import mean, parse_measures, per_query
 
-FILE = {"model": '"bert"', "backbone": '"ranker"', "collection": '"set"', "folds": "1", "seeds": "1", "k": "20",
-        "epochs": "1", "max_length": "24"}  # fmt: skip
+FILE = {"model": '"bert"', "backbone": '"ranker"', "collection": '"set"', "folds": "1", "seeds": "1",
+        "depth": "20", "epochs": "1", "max_length": "24"}  # fmt: skip
 HUGE = "10000000000000000000000000000000"
 
 

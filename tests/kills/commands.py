@@ -123,7 +123,7 @@ COMMANDS = [
     _line("align", _dialed, "align", *DIALED, "--preview", "-o", "out", "--save", "new"),
     _line("suppress", _dialed, "suppress", *DIALED, "--terms", "list.txt", "-n", "8", "-o", "out"),
     _line(
-        "finetune", _ranker, "finetune", *RANKED, "--seeds", "1", "--epochs", "1", "--batch", "8", "-k", "8",
+        "finetune", _ranker, "finetune", *RANKED, "--seeds", "1", "--epochs", "1", "--batch", "8", "--depth", "8",
         "--max-length", "24", "-o", "out",
     ),
     _line("train", _training, "train", "--model", "bert", *TRAINED, "-o", "out"),

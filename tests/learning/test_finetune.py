@@ -15,14 +15,15 @@ from whyrank.core.errors import UserError
 from whyrank.evaluation.measures import per_query
 from whyrank.learning.finetuning import pointwise
 from whyrank.learning.finetuning.conditions import CONDITIONS, AlignedEmbeddings, parse_conditions
-from whyrank.learning.finetuning.jobs import Settings
-from whyrank.learning.finetuning.tuner import MEASURES, FineTuner
+from whyrank.learning.finetuning.jobs import FineTuneSettings
+from whyrank.learning.finetuning.results import MEASURES
+from whyrank.learning.finetuning.tuner import FineTuner
 from whyrank.learning.judgements import Judged
 from whyrank.rankers.cross_encoder import CrossEncoder
 from whyrank.rankers.load import load
 from whyrank.rankers.rerank import rerank
 
-SETTINGS = Settings(parse_conditions("full"), seeds=1, epochs=3, rate=3e-3, batch=8, k=8)
+SETTINGS = FineTuneSettings(("full",), seeds=1, epochs=3, rate=3e-3, batch=8, depth=8)
 #: With a split on which this helps.
 HELPED = replace(SETTINGS, seed=1)
 W_E = "bert.embeddings.word_embeddings.weight"
@@ -59,7 +60,7 @@ def test_each_condition_changes_what_it_says(ranker, tmp_path, monkeypatch):
         "whyrank.learning.checkpoints.Checkpoints.forget",
         lambda self: kept.update({self.folder.name: epoch_weights(self.folder / "epoch-0001")}),
     )
-    settings = replace(SETTINGS, conditions=tuple(CONDITIONS.values()), epochs=1)
+    settings = replace(SETTINGS, conditions=tuple(CONDITIONS), epochs=1)
     one = tuning(ranker, tmp_path, settings)
     one.run()
     names = set(ranker.model.state_dict())
@@ -140,7 +141,7 @@ class Stopped(Exception):
 
 @pytest.mark.parametrize("condition", ["full", "aligned-embeddings"])
 def test_stopped_at_any_step_it_goes_on_and_ends_with_the_same(ranker, tmp_path, condition):
-    settings = replace(SETTINGS, conditions=parse_conditions(condition), seeds=2)
+    settings = replace(SETTINGS, conditions=(condition,), seeds=2)
     moments = []
     whole = tuning(ranker, tmp_path / "whole", settings).run(moments.append)
     before = {name: weight.clone() for name, weight in ranker.model.state_dict().items()}
@@ -169,15 +170,15 @@ def test_the_bar_moves_over_all_steps_once(ranker, tmp_path):
     one = tuning(ranker, tmp_path, replace(SETTINGS, seeds=2))
     moments = []
     one.run(moments.append)
-    steps = [moment.done for moment in moments if moment.loss is not None]
+    steps = [moment.done for moment in moments if moment.losses]
     assert steps == list(range(1, one.steps + 1))
-    assert [moment.epoch for moment in moments if moment.loss is None] == [0, 1, 2, 3] * 2
+    assert [moment.epoch for moment in moments if not moment.losses and not moment.over] == [0, 1, 2, 3] * 2
 
 
 def test_the_ranker_comes_back_as_it_was(ranker, tmp_path):
     pairs = [(QUERIES["q0"], text) for text in DOCUMENTS.values()]
     before, print_before = ranker.score(pairs), ranker.fingerprint()
-    tuning(ranker, tmp_path, replace(SETTINGS, conditions=parse_conditions("embeddings,full"), epochs=1)).run()
+    tuning(ranker, tmp_path, replace(SETTINGS, conditions=("embeddings", "full"), epochs=1)).run()
     np.testing.assert_array_equal(ranker.score(pairs), before)
     assert ranker.fingerprint() == print_before
     assert all(parameter.requires_grad and parameter.grad is None for parameter in ranker.model.parameters())
@@ -193,7 +194,7 @@ def test_a_loss_that_is_no_number_stops_with_where_and_keeps_the_last_good_epoch
         return honest(logits, labels) * (float("nan") if next(calls) == steps + 1 else 1.0)
 
     monkeypatch.setattr(pointwise, "mse_on_sigmoid", broken)
-    with pytest.raises(UserError, match=r"the loss is nan in epoch 2, step 2 of full-seed0.*lower --rate"):
+    with pytest.raises(UserError, match=r"the loss is nan in epoch 2, step 2 of full-seed0.*lower rate"):
         tuning(ranker, tmp_path / "y").run()
     kept = sorted(path.name for path in (tmp_path / "y" / "work" / "full-seed0").glob("epoch-*"))
     assert kept[-1] == "epoch-0001"
@@ -233,5 +234,5 @@ def test_a_validation_score_that_is_not_finite_stops_with_the_epoch_and_the_rate
     monkeypatch.setattr(
         CrossEncoder, "read_out", lambda *some: read_out(*some) * (float("nan") if started else 1.0)
     )
-    with pytest.raises(UserError, match=r"a validation score after epoch 1 is not finite.*lower --rate"):
+    with pytest.raises(UserError, match=r"a validation score after epoch 1 is not finite.*lower rate"):
         tuning(ranker, tmp_path / "y").run()

@@ -2,6 +2,8 @@
 
 import torch
 
+from whyrank.core.json_file import typed
+from whyrank.core.results import plain
 from whyrank.learning.checkpoints import OPTIMISER, Checkpoints, run_epochs
 from whyrank.learning.history import Epoch, History
 from whyrank.learning.optimisation import Learner
@@ -24,7 +26,7 @@ def test_it_is_over_after_the_last_epoch_or_when_patience_ends():
 
 
 def test_a_history_comes_back_from_json():
-    assert History.from_json(history(0.5, 0.7).to_json()) == history(0.5, 0.7)
+    assert typed(plain(history(0.5, 0.7)), History) == history(0.5, 0.7)
 
 
 def learner():

@@ -7,10 +7,11 @@ from tests.learning.tiny_networks import register
 from tests.learning.tiny_training import QUICK, backbone
 from whyrank.collections.catalogue import open_collection
 from whyrank.core.errors import UserError
-from whyrank.learning.finetuning.jobs import Settings
+from whyrank.learning.finetuning.jobs import FineTuneSettings
 from whyrank.learning.finetuning.tuner import FineTuner
-from whyrank.learning.judgements import how_parted, judged, parts_used, used_json
+from whyrank.learning.judgements import JudgementsUsed, PartUsed, judged
 from whyrank.learning.plan import plan_training
+from whyrank.learning.splits import Split
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +33,7 @@ def split_of(what, tmp_path, **how):
     """The one split of a training, and the same of a fine-tuning."""
     made = plan_training("tiny-cls", backbone(tmp_path), what, FIRST, QUICK, **how)
     ranker = cross_encoder(tmp_path / "ranker")
-    settings = Settings(conditions=(), epochs=1, k=8, queries=how.get("queries"))
+    settings = FineTuneSettings(conditions=(), epochs=1, depth=8, queries=how.get("queries"))
     tuned = FineTuner.of(ranker, what, FIRST, settings, tmp_path, tmp_path / "w")
     (split,) = made.splits
     assert tuned.split == split
@@ -45,16 +46,16 @@ def test_train_is_learned_from_dev_chooses_and_test_is_tested(folder, tmp_path):
     assert set(split.train) == names(range(8))
     assert set(split.validation) == names(range(8, 10))
     assert set(split.test) == names(range(10, 13))
-    assert [str(part) for part in parts_used(what, split)] == [
+    used = JudgementsUsed.of(what, [split])
+    assert [str(part) for part in used.folds[0]] == [
         "learned from: qrels/train.tsv, 8 queries, 24 judgements",
         "chosen by: qrels/dev.tsv, 2 queries, 6 judgements",
         "tested on: qrels/test.tsv, 3 queries, 9 judgements",
     ]
-    assert how_parted(what, 1) == (
+    assert used.how == (
         "judgements are learned from qrels/train.tsv, chosen by qrels/dev.tsv, tested on qrels/test.tsv"
     )
-    told = used_json(what, [split])
-    assert told["folds"][0][2] == {"part": "test", "source": "qrels/test.tsv", "queries": 3, "judgements": 9}
+    assert used.folds[0][2] == PartUsed("test", "qrels/test.tsv", 3, 9)
 
 
 def test_without_dev_a_part_of_train_chooses(tmp_path):
@@ -62,7 +63,9 @@ def test_without_dev_a_part_of_train_chooses(tmp_path):
     split = split_of(what, tmp_path)
     assert {*split.train, *split.validation} == names(range(10)) and len(split.validation) == 2
     assert set(split.test) == names(range(10, 13))
-    assert str(parts_used(what, split)[1]) == ("chosen by: a fifth of qrels/train.tsv, 2 queries, 6 judgements")
+    assert str(JudgementsUsed.of(what, [split]).folds[0][1]) == (
+        "chosen by: a fifth of qrels/train.tsv, 2 queries, 6 judgements"
+    )
 
 
 @pytest.mark.parametrize(("learned", "tested"), [("train", "dev"), ("dev", "test")])
@@ -112,10 +115,14 @@ def test_folds_of_a_folder_with_splits_need_one_of_them_by_name(folder, tmp_path
 def test_a_folder_with_test_judgements_only_says_that_they_are_parted(tmp_path):
     what = judged(open_collection(write_collection(tmp_path / "set")))
     assert what.test is None
-    said = how_parted(what, 5)
-    assert "set has only test judgements (qrels/test.tsv), parted by query into 5 folds" in said
+    empty = Split((), (), ())
+    said = JudgementsUsed.of(what, [empty] * 5).how
+    assert "set has only test judgements (qrels/test.tsv), split by query into 5 folds" in said
     assert "measure it by the test queries of its fold only" in said
-    assert "split by query: 60% to learn from, 20% to choose by, 20% to test on" in how_parted(what, 1)
+    assert (
+        "split by query: 60% to learn from, 20% to choose by, 20% to test on"
+        in JudgementsUsed.of(what, [empty]).how
+    )
 
 
 def test_training_judgements_of_a_folder_are_its_train_split(folder):

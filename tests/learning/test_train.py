@@ -31,7 +31,8 @@ from whyrank.learning.optimisation import NotFinite
 from whyrank.learning.pairwise import Learners, PairEpochs
 from whyrank.learning.plan import plan_training
 from whyrank.learning.processes import OneProcess
-from whyrank.learning.summary import by_seed, first_stage_values, run_of, summarise
+from whyrank.learning.results import TrainedModel
+from whyrank.learning.summary import by_seed, first_stage_values, run_of, tables
 from whyrank.learning.trained import Trained
 from whyrank.rankers.load import load
 from whyrank.rankers.ranker import ScoreNotFinite
@@ -125,8 +126,8 @@ def test_epochs_are_a_plain_loop_of_torch(tmp_path, accumulate, size):
 
 def test_the_same_seed_gives_the_same_weights_and_another_gives_others(tmp_path):
     how = {"seeds": (0, 1), "folds": 1, "dropout": 0.3}
-    one = [fitted.to_json() for fitted in training(tmp_path, "one", **how).run()]
-    other = [fitted.to_json() for fitted in training(tmp_path, "other", **how).run()]
+    one = training(tmp_path, "one", **how).run()
+    other = training(tmp_path, "other", **how).run()
     assert one == other
     first = weights(tmp_path, "one")
     assert_equal(first, weights(tmp_path, "other"))
@@ -143,7 +144,7 @@ class Stopped(Exception):
     ids=["in the first epoch", "in the second", "while measuring", "before the second fold", "in the last epoch"],
 )
 def test_killed_anywhere_it_goes_on_to_the_same_result(tmp_path, fold, epoch, losses):
-    whole = [one.to_json() for one in training(tmp_path, "whole", dropout=0.3).run()]
+    whole = training(tmp_path, "whole", dropout=0.3).run()
 
     def stop(moment):
         if (moment.job.fold, moment.epoch, bool(moment.losses)) == (fold, epoch, losses):
@@ -152,14 +153,14 @@ def test_killed_anywhere_it_goes_on_to_the_same_result(tmp_path, fold, epoch, lo
     with pytest.raises(Stopped):
         training(tmp_path, "killed", dropout=0.3).run(stop)
     seen = []
-    again = [one.to_json() for one in training(tmp_path, "killed", dropout=0.3).run(seen.append)]
+    again = training(tmp_path, "killed", dropout=0.3).run(seen.append)
     assert again == whole
     assert_equal(weights(tmp_path, "killed"), weights(tmp_path, "whole"))
     assert seen[0].job.fold == fold and seen[0].epoch >= epoch, "what was done is not done again"
 
 
 def test_killed_while_a_checkpoint_is_written_it_goes_on_to_the_same_result(tmp_path, monkeypatch):
-    whole = [one.to_json() for one in training(tmp_path, "whole", folds=1).run()]
+    whole = training(tmp_path, "whole", folds=1).run()
     import whyrank.learning.checkpoints as module
 
     real, calls = module._state_bytes, []
@@ -173,7 +174,7 @@ def test_killed_while_a_checkpoint_is_written_it_goes_on_to_the_same_result(tmp_
     monkeypatch.setattr(module, "_state_bytes", torn)
     with pytest.raises(Stopped):
         training(tmp_path, "killed", folds=1).run()
-    assert [one.to_json() for one in training(tmp_path, "killed", folds=1).run()] == whole
+    assert training(tmp_path, "killed", folds=1).run() == whole
     assert_equal(weights(tmp_path, "killed"), weights(tmp_path, "whole"))
 
 
@@ -284,22 +285,28 @@ def test_the_tables_are_means_over_queries(tmp_path):
     made = training(tmp_path, seeds=(0, 1), epochs=1)
     fitted = made.run()
     assert len(fitted) == 6
-    seeds, first = by_seed(fitted), first_stage_values(made.plan)
+    models = [
+        TrainedModel(one.job.fold, one.job.seed, one.history.best, one.history.epochs, one.test, None)
+        for one in fitted
+    ]
+    seeds, first = by_seed(models), first_stage_values(made.plan)
     assert {frozenset(values["P@20"]) for values in (*seeds.values(), first)} == {frozenset(QUERIES)}
-    told = summarise("tiny-critic", fitted, first, ("P@20", "nDCG@20"))
-    rows = {(row["name"], row["measure"]): row for row in told["table"]}
+    means, by_fold, differences = tables("tiny-critic", models, first, ("P@20", "nDCG@20"))
+    rows = {(row.name, row.measure): row for row in means}
     every = [value for one in fitted for value in one.test["nDCG@20"].values()]
     mine = rows["tiny-critic", "nDCG@20"]
-    assert mine["mean"] == pytest.approx(fmean(every)) and mine["queries"] == 13
-    assert mine["by_seed"] == pytest.approx([fmean(values["nDCG@20"].values()) for values in seeds.values()])
-    assert mine["low"] <= mine["mean"] <= mine["high"]
+    assert mine.mean.value == pytest.approx(fmean(every)) and mine.mean.queries == 13
+    assert list(mine.by_seed) == pytest.approx([fmean(values["nDCG@20"].values()) for values in seeds.values()])
+    assert mine.mean.low <= mine.mean.value <= mine.mean.high
     bm25 = per_query(FIRST, QRELS, ["nDCG@20"])
-    assert rows["first stage", "nDCG@20"]["mean"] == pytest.approx(fmean(row.value for row in bm25))
-    assert [row["mean"] for row in told["by_fold"] if row["measure"] == "P@20"] == pytest.approx(
+    assert rows["first stage", "nDCG@20"].mean.value == pytest.approx(fmean(row.value for row in bm25))
+    assert [row.mean.value for row in by_fold if row.measure == "P@20"] == pytest.approx(
         [fmean(one.test["P@20"].values()) for one in fitted]
     )
-    (difference,) = (row for row in told["differences"] if row["measure"] == "nDCG@20")
-    assert difference["difference"] == pytest.approx(mine["mean"] - rows["first stage", "nDCG@20"]["mean"])
+    (difference,) = (row for row in differences if row.measure == "nDCG@20")
+    assert difference.comparison.difference.value == pytest.approx(
+        mine.mean.value - rows["first stage", "nDCG@20"].mean.value
+    )
     run = run_of(fitted, 1, "tag")
     again = {row.qid: row.value for row in per_query(run, QRELS, ["nDCG@20"])}
     assert again == pytest.approx(seeds[1]["nDCG@20"]) and len(run) == 13
@@ -345,7 +352,7 @@ def test_training_judgements_beside_the_tests_own(tmp_path):
     (split,) = made.splits
     assert set(split.test) == {"q1", "q5"} and len(split.validation) == 2 and len(split.train) == 9
     assert all(pair.better.endswith("-3") for pair in made.pairs(1).epoch(0, 1)), "learned as the others judge"
-    assert "leave --folds out" in refusal(tmp_path, what, folds=5)
+    assert "leave folds out" in refusal(tmp_path, what, folds=5)
     path.write_text("q1 0 d1-3 2\n")
     with pytest.raises(UserError, match="for no query but the test's"):
         judged(mine, str(path))

@@ -9,15 +9,15 @@ from tests.checkpoints import save
 from tests.learning.small import COLLECTION, DOCUMENTS, FIRST, QRELS, QUERIES
 from tests.learning.tiny_networks import register
 from tests.learning.tiny_training import backbone, plan, still_backbone, training
-from whyrank.cli.train_console import tell_plan
 from whyrank.collections.collection import Collection
+from whyrank.core.caller import Caller
 from whyrank.core.errors import UserError
 from whyrank.evaluation.evaluate import evaluate
+from whyrank.learning.api import say_plan
 from whyrank.learning.pairwise import Learners, Mean, PairEpochs
 from whyrank.learning.plan import backbone_checkpoint
 from whyrank.learning.processes import OneProcess
-from whyrank.learning.report import write_train
-from whyrank.learning.summary import by_seed, run_of, trained
+from whyrank.learning.summary import by_seed, run_of, training_result
 from whyrank.text.words import words
 
 
@@ -38,17 +38,18 @@ def test_judged_queries_that_the_first_stage_does_not_find_count_as_0(tmp_path):
     collection = judged_but_not_found()
     made = training(tmp_path, collection=collection, epochs=1)  # FIRST knows neither query
     assert made.plan.material.not_found == 2 and made.plan.material.left_out == 0
-    told, fitted = trained(made)
-    assert told["not_found"] == 2 and told["queries"] == 15
-    assert sorted(qid for fold in told["folds"] for qid in fold["test"]) == sorted(collection.qrels)
-    means = {(row["name"], row["measure"]): row for row in told["table"]}
+    fitted = made.run()
+    result = training_result(made, fitted, "BM25")
+    assert result.without_candidates == 2 and result.queries == 15
+    assert sorted(qid for fold in result.folds for qid in fold.test) == sorted(collection.qrels)
+    means = {(row.name, row.measure): row.mean for row in result.means}
     for name, run in (("tiny-critic", run_of(fitted, 0, "tag")), ("first stage", FIRST)):
         expected = evaluate({"run": run}, collection.qrels, ["P@20", "nDCG@20"]).means["run"]
         for measure, mean in expected.items():
-            assert means[name, measure]["mean"] == pytest.approx(mean)
-            assert means[name, measure]["queries"] == 15
-    values = by_seed(fitted)[0]["nDCG@20"]
-    assert values["qy"] == values["qz"] == 0 and told["first_stage_values"]["nDCG@20"]["qz"] == 0
+            assert means[name, measure].value == pytest.approx(mean)
+            assert means[name, measure].queries == 15
+    values = by_seed(result.models)[0]["nDCG@20"]
+    assert values["qy"] == values["qz"] == 0 and result.first_stage_values["nDCG@20"]["qz"] == 0
 
 
 def test_queries_of_which_only_the_beginning_is_read_are_told(tmp_path):
@@ -59,7 +60,7 @@ def test_queries_of_which_only_the_beginning_is_read_are_told(tmp_path):
     assert not plan(tmp_path, model="drmm", collection=collection).cut_queries, "words are all read"
 
 
-def test_queries_in_the_same_words_are_never_on_two_sides(tmp_path, capsys):
+def test_queries_in_the_same_words_are_never_on_two_sides(tmp_path):
     again = {**QUERIES, "q7": "How many cat?", "q8": QUERIES["q1"]}
     collection = Collection.from_records("again", DOCUMENTS, again, QRELS)
     made = training(tmp_path, collection=collection, epochs=1)
@@ -69,12 +70,13 @@ def test_queries_in_the_same_words_are_never_on_two_sides(tmp_path, capsys):
         assert not any(one & other for one, other in combinations(sides, 2))
     assert sorted(qid for split in made.plan.splits for qid in split.test) == sorted(again), "all are tested"
     assert sum(len(qids) for split in made.plan.splits for _, qids in split) < 3 * len(again)
-    tell_plan(made)
-    assert "2 queries in the same words as another" in capsys.readouterr().err
-    told, _ = trained(made)
-    assert told["repeated_queries"] == 2
-    write_train({**told, "first_stage": "BM25"}, tmp_path / "told", {"command": "train"})
-    assert "2 queries ask in the same words as another" in (tmp_path / "told" / "report.html").read_text()
+    said = []
+    say_plan(made, Caller(say=said.append))
+    assert any("2 queries in the same words as another" in line for line in said)
+    result = training_result(made, made.run(), "BM25")
+    assert result.repeated_queries == 2
+    result.write_report(tmp_path / "report.html", {"command": "train"})
+    assert "2 queries ask in the same words as another" in (tmp_path / "report.html").read_text()
 
 
 def test_pairs_are_made_once_a_fold_and_the_network_is_built_before(tmp_path, monkeypatch):

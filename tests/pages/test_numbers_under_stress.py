@@ -22,6 +22,7 @@ from whyrank.collections.collection import Collection
 from whyrank.collections.idf import TokenIdf
 from whyrank.core.atomic import write_json
 from whyrank.core.errors import UserError
+from whyrank.core.results import plain
 from whyrank.edits.align import aligned_u0
 from whyrank.edits.preview import preview
 from whyrank.edits.term_edit import Edits
@@ -30,8 +31,7 @@ from whyrank.edits.two_tokens_report import write_experiment
 from whyrank.edits.unedited import Unedited
 from whyrank.interventions.api import patch
 from whyrank.interventions.report import write_patch
-from whyrank.learning.report import verdict
-from whyrank.learning.tables import differences, table_row
+from whyrank.learning.tables import Mean, compare
 from whyrank.papers.disentangled.paired import difference, with_holm
 from whyrank.rankers.load import load
 
@@ -173,15 +173,16 @@ def test_scores_that_are_all_the_same(ranker, tmp_path, monkeypatch):
 def test_tables_of_few_test_queries(queries):
     """Of training: means and differences, with neither an interval nor a p-value."""
     values = [{"nDCG@10": {f"q{i}": 0.1 * i for i in range(queries)}}]
-    row = table_row("x", "nDCG@10", values)
-    gaps = differences("rivals", [("x", "y")], {"x": values, "y": values}, ["nDCG@10"])
+    row = Mean.of("x", "nDCG@10", values)
+    (gap,) = compare("rivals", [("x", "y")], {"x": values, "y": values}, ["nDCG@10"])
     paired = difference([0.5] * queries, [0.4] * queries, [f"q{i}" for i in range(queries)])
-    json.dumps([row, gaps, with_holm([paired])], allow_nan=False)
-    assert row["no_interval"] == gaps[0]["no_interval"] == paired["no_interval"] == "too few queries"
-    assert gaps[0]["p_holm"] is None and with_holm([paired])[0]["p_holm"] is None
-    told = {"table": [row], "differences": gaps, "runs": [], "models": ["x"]}
-    (sentence,) = verdict({**told, "runs": [{"chosen": 1}]})
-    assert sentence.startswith("x - y, nDCG@10: +0.0000 (too few queries), not tested (too few queries) on")
+    json.dumps([plain(row), plain(gap), with_holm([paired])], allow_nan=False)
+    assert (
+        row.mean.no_interval == gap.comparison.difference.no_interval == paired["no_interval"] == "too few queries"
+    )
+    assert gap.comparison.p_holm is None and with_holm([paired])[0]["p_holm"] is None
+    assert gap.pair == "x - y"
+    assert gap.text() == "nDCG@10 +0.0000 (too few queries), not tested (too few queries)"
 
 
 def test_words_that_are_all_equally_rare_cannot_be_aligned_with():

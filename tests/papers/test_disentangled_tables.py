@@ -1,6 +1,7 @@
 """The tables of the study of DGRe, computed by hand and by scipy."""
 
 from statistics import fmean
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ M = ["P@20", "nDCG@20"]
 
 
 def run(fold, seed, **values):
-    return {"fold": fold, "seed": seed, "test": {"P@20": values, "nDCG@20": {q: v / 2 for q, v in values.items()}}}
+    halves = {q: v / 2 for q, v in values.items()}
+    return SimpleNamespace(fold=fold, seed=seed, test={"P@20": values, "nDCG@20": halves})
 
 
 def training(seeds, generator, shift=0.0):
@@ -24,7 +26,7 @@ def training(seeds, generator, shift=0.0):
         for fold in (1, 2)
         for seed in range(seeds)
     ]
-    return {"runs": runs}
+    return SimpleNamespace(models=runs)
 
 
 def holm_by_hand(p_values):
@@ -37,16 +39,16 @@ def holm_by_hand(p_values):
 
 
 def test_folds_are_pooled_within_each_seed():
-    told = {"runs": [run(2, 1, b=0.5), run(1, 0, a=0.2), run(1, 1, a=0.4), run(2, 0, b=0.8)]}
+    told = SimpleNamespace(models=[run(2, 1, b=0.5), run(1, 0, a=0.2), run(1, 1, a=0.4), run(2, 0, b=0.8)])
     first, second = pooled(told)
     assert first["P@20"] == {"a": 0.2, "b": 0.8} and second["P@20"] == {"b": 0.5, "a": 0.4}
     assert first["nDCG@20"] == {"a": 0.1, "b": 0.4}
     with pytest.raises(AssertionError, match="one fold only"):
-        pooled({"runs": [run(1, 0, a=0.2), run(2, 0, a=0.2)]})
+        pooled(SimpleNamespace(models=[run(1, 0, a=0.2), run(2, 0, a=0.2)]))
 
 
 def test_seeds_are_averaged_before_queries():
-    told = {"runs": [run(1, 0, a=0.2, b=0.9, c=0.1), run(1, 1, a=0.4, b=0.7, c=0.3)]}
+    told = SimpleNamespace(models=[run(1, 0, a=0.2, b=0.9, c=0.1), run(1, 1, a=0.4, b=0.7, c=0.3)])
     first = {"P@20": {"c": 0.1, "a": 0.1, "b": 0.5}, "nDCG@20": {"a": 0.0, "b": 0.1, "c": 0.2}}
     found = table("table", [("BM25", "bm25"), ("X", "x")], [("X", "BM25")], found_by({"x": told}, first), ["P@20"])
     rows = {row["name"]: row for row in found["rows"]}
@@ -71,8 +73,8 @@ def test_every_test_of_table_2_is_scipys_and_holm_takes_in_the_whole_table():
     means = {"BM25": first}
     for name, title in (("drmm", "DRMM"), ("bert", "BERT"), ("dgre", "DGRe")):
         by_query = {}
-        for one in trained[name]["runs"]:
-            for measure, values in one["test"].items():
+        for one in trained[name].models:
+            for measure, values in one.test.items():
                 for qid, value in values.items():
                     by_query.setdefault(measure, {}).setdefault(qid, []).append(value)
         means[title] = {m: {q: fmean(v) for q, v in values.items()} for m, values in by_query.items()}

@@ -7,6 +7,7 @@ all addresses without a login, and what the processes send each other is unpickl
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
+from whyrank.cli.caller import asked
 from whyrank.core.errors import UserError
 from whyrank.learning.world import MEETING_POINT
 
@@ -26,7 +28,7 @@ LISTEN_ON = ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME")
 
 
 def run_in_processes(count: int) -> int:
-    """Runs this same command line in so many processes; gives the exit code: 0, or that of one that failed."""
+    """Runs this same command line in so many processes; returns the exit code: 0, or that of one that failed."""
     if find_spec("accelerate") is None:
         raise UserError("several processes need accelerate", todo="install it: pip install 'whyrank[train]'")
     with tempfile.TemporaryDirectory(prefix="whyrank-") as folder:
@@ -69,10 +71,16 @@ def _start(number: int, count: int, meeting_point: Path) -> subprocess.Popen[byt
         MEETING_POINT: meeting_point,
     }  # fmt: skip
     threads = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // count))}
-    told = {name: str(value) for name, value in about.items()}
-    environment = {**threads, **_loopback_only(), **os.environ, **told}
+    ours = {name: str(value) for name, value in about.items()}
+    environment = {**threads, **_loopback_only(), **os.environ, **ours}
     silent = None if number == 0 else subprocess.DEVNULL
-    command = [sys.executable, "-P", "-m", "whyrank", *sys.argv[1:]]  # -P: a whyrank.py in this folder is not run
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "whyrank",
+        *shlex.split(asked())[1:],
+    ]  # -P: a whyrank.py in this folder is not run
     return subprocess.Popen(command, env=environment, stdout=silent, stderr=silent)
 
 

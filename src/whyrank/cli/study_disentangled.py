@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from whyrank.cli import options
-from whyrank.cli.caller import asked
+from whyrank.cli.caller import asked, terminal
 from whyrank.cli.console import command, progress_bar, say, suggest
-from whyrank.cli.train_console import tell_plan, train_beside, watching
 from whyrank.core.errors import UserError
 from whyrank.engines.engine import open_workers
 
 if TYPE_CHECKING:
     from whyrank.core.progress import Progress
+    from whyrank.learning.progress import OnProgress
     from whyrank.learning.side_by_side import Task
-    from whyrank.learning.trainer import OnProgress, Trainer
+    from whyrank.learning.trainer import Trainer
     from whyrank.papers.disentangled.sizes import Sizes
     from whyrank.papers.disentangled.study import DisentangledStudy
     from whyrank.papers.disentangled.trainings import Ground, Trainings
@@ -218,27 +218,37 @@ def _watch(name: str, count: int) -> AbstractContextManager[Progress]:
 
 
 def _watching(training: Trainer) -> AbstractContextManager[OnProgress]:
-    if training.unfinished:
-        tell_plan(training)
-    return watching(training)
+    from whyrank.learning.api import say_plan
+    from whyrank.learning.progress import ignore_progress, training_bar
+
+    if not training.unfinished:
+        return nullcontext(ignore_progress)
+    say_plan(training, terminal())
+    settings = training.plan.settings
+    return training_bar(terminal(), training.steps, settings.epochs, settings.select)
 
 
 def _beside(
     trainings: Trainings, workers: int, tasks: Mapping[Task, int]
 ) -> Iterator[tuple[Task, UserError | None]]:
     """Trains side by side; says at once whose loss is no number."""
+    from whyrank.learning.api import say_plan
+    from whyrank.learning.progress import training_bar
+    from whyrank.learning.side_by_side import fit_side_by_side
     from whyrank.papers.disentangled.variants import VARIANTS
 
     if not tasks:
         return
     first = trainings.training(VARIANTS[next(iter(tasks)).name])
-    tell_plan(first)
-    for task, why in train_beside(
-        workers, lambda name: trainings.training(VARIANTS[name]), tasks, first.plan.settings
-    ):
-        if why:
-            say(f"{task}: {why.what}")
-        yield task, why
+    say_plan(first, terminal())
+    say(f"{len(tasks)} trainings, {min(workers, len(tasks))} at a time, one thread each")
+    settings = first.plan.settings
+    with training_bar(terminal(), sum(tasks.values()), settings.epochs, settings.select) as on_progress:
+        fitted = fit_side_by_side(workers, lambda name: trainings.training(VARIANTS[name]), tasks, on_progress)
+        for task, why in fitted:
+            if why:
+                say(f"{task}: {why.what}")
+            yield task, why
 
 
 def _announce(number: int, of: int, variant: Variant, done: bool) -> None:

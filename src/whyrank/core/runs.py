@@ -227,6 +227,7 @@ class Run:
     folder: RunFolder | None
     caller: Caller = SILENT
     _began: bool = False
+    _keeps: bool = False
 
     @classmethod
     def open(
@@ -259,6 +260,10 @@ class Run:
         if self.folder is not None and not self._began:
             self.folder.begin()
             self._began = True
+
+    def keep_work(self) -> None:
+        """From here on a `UserError` leaves the kept work: hours of training are not deleted for a NaN loss."""
+        self._keeps = True
 
     def progress(self, name: str, total: int, unit: str = "pairs") -> AbstractContextManager[Progress]:
         """The progress of a step of the work, which begins it."""
@@ -296,7 +301,7 @@ class Run:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if self.folder is not None:
-            if isinstance(error, UserError) and not isinstance(error, DiskError):
+            if isinstance(error, UserError) and not isinstance(error, DiskError) and not self._keeps:
                 self.folder.give_up()
             self.folder.release()
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import safetensors.torch
 import torch
@@ -20,9 +20,11 @@ import torch
 from whyrank.core.atomic import make_once, remove_folder
 from whyrank.core.errors import UserError
 from whyrank.core.kept import content_key, keep, keep_json, kept, kept_json
+from whyrank.core.results import plain
 from whyrank.learning.history import Epoch, History, Learned
 from whyrank.learning.optimisation import NotFinite, Resumable
 
+R = TypeVar("R")
 _log = logging.getLogger(__name__)
 WEIGHTS, OPTIMISER, HISTORY = "model.safetensors", "optimiser.pt", "history.json"
 
@@ -39,7 +41,7 @@ class Checkpoints:
         def write(folder: Path) -> None:
             keep(folder / WEIGHTS, self._key, weight_bytes(learner.module))
             keep(folder / OPTIMISER, self._key, _state_bytes(learner))
-            keep_json(folder / HISTORY, self._key, history.to_json())
+            keep_json(folder / HISTORY, self._key, plain(history))
 
         make_once(self._of(history.last), write)
         self._prune(history)
@@ -49,8 +51,7 @@ class Checkpoints:
         done = sorted(self.folder.glob("epoch-*"))
         if not done:
             return None
-        told = kept_json(done[-1] / HISTORY, self._key)
-        history = None if told is None else History.from_json(told)
+        history: History | None = kept_json(done[-1] / HISTORY, self._key, History)
         if history is None or not self._is_whole(history):
             _log.warning("%s is damaged or of another version: this training starts anew", done[-1])
             self.forget()
@@ -117,17 +118,18 @@ class WorkFolder:
         """Where a job keeps its epochs."""
         return self.path / str(job)
 
-    def result(self, job: object) -> dict[str, Any] | None:
-        """What a finished job came to."""
-        return kept_json(self._result(job), self._key, dict[str, Any])
+    def result(self, job: object, kind: type[R]) -> R | None:
+        """The result of a finished job."""
+        found: R | None = kept_json(self._result(job), self._key, kind)
+        return found
 
-    def keep(self, job: object, result: dict[str, Any]) -> None:
-        """Says that a job is finished."""
-        keep_json(self._result(job), self._key, result)
+    def keep(self, job: object, result: object) -> None:
+        """Keeps the result of a job, which is then finished."""
+        keep_json(self._result(job), self._key, plain(result))
 
     @contextmanager
     def stopping(self, job: object, rates: str) -> Iterator[None]:
-        """A loss that is no number ends the work with where it was, and which rates to lower."""
+        """A NaN loss or score ends the work, with where it happened, and which rates to lower."""
         try:
             yield
         except NotFinite as error:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
-class Epoch(NamedTuple):
+@dataclass(frozen=True)
+class Epoch:
     """An epoch's mean training loss and what the validation queries say of the model after it; epoch 0 is the
     model before any training, which has no loss. `losses` are the parts of the loss by name, where it has some."""
 
@@ -29,15 +29,6 @@ class History:
     """The epochs so far, from epoch 0 on."""
 
     epochs: tuple[Epoch, ...] = ()
-
-    @classmethod
-    def from_json(cls, rows: Iterable[dict[str, Any]]) -> History:
-        return cls(tuple(Epoch(**row) for row in rows))
-
-    def to_json(self) -> list[dict[str, Any]]:
-        """A row an epoch; `losses` only where there are some."""
-        rows = [epoch._asdict() for epoch in self.epochs]
-        return [{key: value for key, value in row.items() if key != "losses" or value is not None} for row in rows]
 
     def and_then(self, epoch: Epoch) -> History:
         assert epoch.epoch == len(self.epochs), "epochs come one after another"

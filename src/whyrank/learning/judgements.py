@@ -8,10 +8,9 @@ judgements only, its queries are parted, and what is used for what is said befor
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from whyrank.collections.catalogue import open_collection
 from whyrank.collections.collection import Collection
@@ -165,6 +164,10 @@ def _test_ids(path: Path | None, qrels: Qrels, name: str) -> tuple[str, ...] | N
     return tuple(found)
 
 
+#: What each part is for.
+USES = {"train": "learned from", "validation": "chosen by", "test": "tested on"}
+
+
 @dataclass(frozen=True)
 class PartUsed:
     """One part of a split: `train`, `validation` or `test`."""
@@ -176,51 +179,56 @@ class PartUsed:
 
     def __str__(self) -> str:
         """`learned from: qrels/train.tsv, 809 queries, 919 judgements`."""
-        return f"{SAID[self.part]}: {self.source}, {self.queries} queries, {self.judgements} judgements"
+        return f"{USES[self.part]}: {self.source}, {self.queries} queries, {self.judgements} judgements"
 
 
-def parts_used(what: Judged, split: Split) -> tuple[PartUsed, ...]:
-    """The parts of a split, counted."""
-    qrels = what.collection.qrels
+@dataclass(frozen=True)
+class JudgementsUsed:
+    """How the judgements were split, and what each part of each fold has."""
+
+    how: str
+    folds: tuple[tuple[PartUsed, ...], ...]
+
+    @classmethod
+    def of(cls, judged: Judged, splits: Sequence[Split]) -> JudgementsUsed:
+        return cls(_how_split(judged, len(splits)), tuple(_parts_used(judged, split) for split in splits))
+
+    def lines(self) -> list[str]:
+        """How they were split; the parts, where there is one split."""
+        return [self.how, *(f"  {part}" for part in (self.folds[0] if len(self.folds) == 1 else ()))]
+
+    def text(self) -> str:
+        """One paragraph, with the sizes of each part over the folds."""
+        parts = []
+        for rows in zip(*self.folds, strict=True):
+            sizes = f"{span([row.queries for row in rows])} queries, {span([row.judgements for row in rows])}"
+            parts.append(f"{USES[rows[0].part]} {rows[0].source}: {sizes} judgements")
+        return f"{_capital(self.how)}. {_capital('; '.join(parts))}."
+
+
+def _parts_used(judged: Judged, split: Split) -> tuple[PartUsed, ...]:
+    qrels = judged.collection.qrels
     return tuple(
-        PartUsed(part, what.source(part), len(qids), sum(len(qrels[qid]) for qid in qids)) for part, qids in split
+        PartUsed(part, judged.source(part), len(qids), sum(len(qrels[qid]) for qid in qids))
+        for part, qids in split
     )
 
 
-def used_json(what: Judged, splits: Sequence[Split]) -> dict[str, Any]:
-    """For train.json, finetune.json and the manifest: how the judgements were parted, and each fold's parts."""
-    return {
-        "how": how_parted(what, len(splits)),
-        "folds": [[asdict(part) for part in parts_used(what, split)] for split in splits],
-    }
-
-
-def how_parted(what: Judged, folds: int) -> str:
+def _how_split(judged: Judged, folds: int) -> str:
     """One sentence about what is learned from and what is tested on."""
-    if what.test is not None:
-        parts = (f"{said} {what.source(part)}" for part, said in SAID.items())
+    if judged.test is not None:
+        parts = (f"{use} {judged.source(part)}" for part, use in USES.items())
         return f"judgements are {', '.join(parts)}"
-    kind = "only test judgements" if what.collection.split == TEST else "one set of judgements"
-    parted = "split by query: 60% to learn from, 20% to choose by, 20% to test on" if folds == 1 else (
-        f"parted by query into {folds} folds, each tested by models that learned from others"
+    known = judged.collection
+    kind = "only test judgements" if known.split == TEST else "one set of judgements"
+    how = "split by query: 60% to learn from, 20% to choose by, 20% to test on" if folds == 1 else (
+        f"split by query into {folds} folds, each tested by models that learned from others"
     )  # fmt: skip
-    told = f"{what.collection.name} has {kind} ({what.collection.judged_by}), {parted}"
     return (
-        f"{told}. A model has learned from queries of this file: measure it by the test queries of its fold only"
+        f"{known.name} has {kind} ({known.judged_by}), {how}. A model has learned from queries of this file: "
+        "measure it by the test queries of its fold only"
     )
 
 
-#: What each part is for.
-SAID = {"train": "learned from", "validation": "chosen by", "test": "tested on"}
-
-
-def judgements_used(told: dict[str, Any]) -> str:
-    """How the judgements were parted, and how many queries and judgements each part has (over the folds)."""
-    parts = []
-    for number, (part, said) in enumerate(SAID.items()):
-        rows = [fold[number] for fold in told["folds"]]
-        assert all(row["part"] == part for row in rows)
-        sizes = f"{span([row['queries'] for row in rows])} queries, {span([row['judgements'] for row in rows])}"
-        parts.append(f"{said} {rows[0]['source']}: {sizes} judgements")
-    how = told["how"]
-    return f"{how[:1].upper()}{how[1:]}. {'; '.join(parts)[:1].upper()}{'; '.join(parts)[1:]}."
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

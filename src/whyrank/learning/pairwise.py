@@ -19,8 +19,8 @@ from whyrank.learning.settings import TrainSettings
 
 #: The name under which the critics' loss is told; it is no part of the model's.
 CRITICS = "critics"
-#: Told the epoch, the step in it (from 1) and the mean losses of the epoch so far, by name.
-Watch = Callable[[int, int, dict[str, float]], object]
+#: Called with the epoch, the step in it (from 1) and the mean losses of the epoch so far, by name.
+OnStep = Callable[[int, int, dict[str, float]], object]
 
 
 class Mean:
@@ -81,7 +81,7 @@ class PairEpochs:
     settings: TrainSettings
     processes: Processes
     seed: int
-    watch: Watch | None = None
+    on_step: OnStep | None = None
 
     def train(self, epoch: int) -> Learned:
         """Learns from each pair of the epoch once; gives the mean losses over the pairs."""
@@ -91,8 +91,8 @@ class PairEpochs:
             batches = self.pairs.batches(self.seed, epoch, self.settings.batch)
             for step, batch in enumerate(batches, start=1):
                 self._step(batch, mean, f"epoch {epoch}, step {step}")
-                if self.watch:
-                    self.watch(epoch, step, mean.values())
+                if self.on_step:
+                    self.on_step(epoch, step, mean.values())
         means = mean.values()
         return Learned(sum(value for name, value in means.items() if name != CRITICS), means)
 

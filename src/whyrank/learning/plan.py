@@ -18,7 +18,7 @@ from whyrank.learning.models.catalogue import model_class
 from whyrank.learning.models.network import Ingredients, Network, NetworkSettings, TransformerNetwork
 from whyrank.learning.optimisation import seeded
 from whyrank.learning.options import settled
-from whyrank.learning.settings import TrainSettings
+from whyrank.learning.settings import AllSettings, TrainSettings
 from whyrank.learning.splits import Split, fold_queries, repeated
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.copying import check_links
@@ -40,7 +40,7 @@ class Job(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Everything that decides what a training comes to. `cut_queries` are those that the model reads only the
+    """Everything that decides the result of a training. `cut_queries` are those that the model reads only the
     beginning of, `repeated` those that ask in the same words as one before them."""
 
     model: type[Network]
@@ -52,7 +52,7 @@ class Plan:
     splits: tuple[Split, ...]
     seeds: tuple[int, ...]
     ingredients: Ingredients
-    what: Judged
+    judged: Judged
     cut_queries: tuple[str, ...] = ()
     repeated: tuple[str, ...] = ()
 
@@ -89,13 +89,14 @@ class Plan:
         return min(pairs.smallest_part(how.batch, how.accumulate) for pairs in self._pairs)
 
     def new_network(self, seed: int) -> Network:
-        """The untrained network; what starts anew is decided by the seed."""
+        """The untrained network; the seed decides what starts anew."""
         with seeded(seed):
             return self.model.of(self.network, self.ingredients)
 
-    def settings_json(self) -> dict[str, Any]:
-        """Every value that was told or is a default."""
-        return {"model": asdict(self.network), "training": asdict(self.settings)}
+    @property
+    def all_settings(self) -> AllSettings:
+        """Every setting with its value, given or default."""
+        return AllSettings(asdict(self.network), self.settings)
 
 
 class Basis(NamedTuple):
@@ -105,18 +106,18 @@ class Basis(NamedTuple):
     material: Material
 
     @classmethod
-    def of(cls, what: Judged, first: Run, backbone: str, settings: TrainSettings, k: int) -> Basis:
-        ingredients = Ingredients(backbone_checkpoint(backbone), what.collection)
-        material = Material.of(what.collection, first, k=k, positive=settings.positive, relevant=False)
+    def of(cls, judged: Judged, first: Run, backbone: str, settings: TrainSettings, k: int) -> Basis:
+        ingredients = Ingredients(backbone_checkpoint(backbone), judged.collection)
+        material = Material.of(judged.collection, first, k=k, positive=settings.positive, relevant=False)
         return cls(ingredients, material)
 
 
 def plan_training(
     model: str,
     backbone: str,
-    what: Judged,
+    judged: Judged,
     first: Run,
-    told: Mapping[str, Any],
+    values: Mapping[str, Any],
     *,
     folds: int | None = None,
     seeds: Sequence[int] = (0,),
@@ -127,21 +128,21 @@ def plan_training(
 ) -> Plan:
     """Trains `model` on `backbone`, in folds of the judged queries or on the others than the test's.
 
-    `told` are settings of the model and of the training by name; `first` gives the candidates, k a query;
+    `values` are settings of the model and of the training by name; `first` has the candidates, k per query;
     `queries` takes only the first so many (of those to learn from, where test queries are given); the first seed
     decides the folds. `basis` is what other plans of the same collection, backbone and candidates stand on.
     """
     kind = model_class(model)
-    network, settings = settled(kind, told, names)
-    ingredients, material = basis or Basis.of(what, first, backbone, settings, k)
+    network, settings = settled(kind, values, names)
+    ingredients, material = basis or Basis.of(judged, first, backbone, settings, k)
     with seeded(seeds[0]):
         built = kind.of(network, ingredients)  # what does not fit the backbone or a file is refused here
-    network = fitted_length(network, built, asked="max_length" in told)
-    parted = _splits(what, material, folds, seeds[0], queries)
-    splits = [split.unrepeated(material.queries) for split in parted]
+    network = fitted_length(network, built, asked="max_length" in values)
+    parts = _splits(judged, material, folds, seeds[0], queries)
+    splits = [split.unrepeated(material.queries) for split in parts]
     found = Plan(
-        kind, network, settings, ingredients.checkpoint, what.collection, material, tuple(splits), tuple(seeds),
-        ingredients, what, cut_queries(built, material), repeated(material.queries),
+        kind, network, settings, ingredients.checkpoint, judged.collection, material, tuple(splits), tuple(seeds),
+        ingredients, judged, cut_queries(built, material), repeated(material.queries),
     )  # fmt: skip
     check_splits(found)
     check_parts(found, built)
@@ -181,17 +182,17 @@ def fitted_length(settings: NetworkSettings, built: Network, asked: bool) -> Net
     return replace(settings, max_length=longest)
 
 
-def _splits(what: Judged, material: Material, folds: int | None, seed: int, queries: int | None) -> list[Split]:
-    if what.test is None:
+def _splits(judged: Judged, material: Material, folds: int | None, seed: int, queries: int | None) -> list[Split]:
+    if judged.test is None:
         return fold_queries(
             islice(material.queries, queries), FOLDS if folds is None else folds, seed, material.name
         )
     if folds not in (None, 1):
         raise UserError(
             f"{folds} folds, with test queries given",
-            todo="leave --folds out, or name one set of judgements to part: FOLDER#train",
+            todo="leave folds out, or name one set of judgements to split: FOLDER#train",
         )
-    return [what.split(material.queries, seed, queries, material.name)]
+    return [judged.split(material.queries, seed, queries, material.name)]
 
 
 #: Pairs that are read together where mutual information is estimated: it compares those of different queries.
@@ -202,7 +203,7 @@ def check_parts(plan: Plan, built: Network) -> None:
     """Raises where critics would never see two queries side by side."""
     if built.critics is not None and plan.smallest_part < LEAST_FOR_CRITICS:
         raise UserError(
-            f"{plan.smallest_part} pair read at a time has nothing to tell mutual information from",
+            f"{plan.smallest_part} pair read at a time has nothing to estimate mutual information from",
             where=plan.material.name,
             todo="use a larger batch, a smaller accumulate, or information=none",
         )
@@ -220,19 +221,19 @@ def check_splits(plan: Plan) -> None:
                 raise UserError(
                     f"the {part} queries of fold {number} have no relevant document among their candidates",
                     where=plan.material.name,
-                    todo="give a first stage that finds some (--run, -k), other folds, or another --seed",
+                    todo="give a first stage that finds some (run, depth), other folds, or another seed",
                 )
         if not plan.pairs(number).queries:
             raise UserError(
                 f"the training queries of fold {number} have no relevant document with a worse one beside it",
                 where=plan.material.name,
-                todo="judgements of a lower grade, or more candidates (-k), are needed",
+                todo="judgements of a lower grade, or more candidates (depth), are needed",
             )
         if not _can_choose(plan.to_choose_by(number), plan.settings.select):
             raise UserError(
                 f"every order of the validation candidates of fold {number} has the same {plan.settings.select}",
                 where=plan.material.name,
-                todo="choose the epoch by another measure (select), or by more candidates (-k, validation_depth)",
+                todo="choose the epoch by another measure (select), or more candidates (depth, validation_depth)",
             )
 
 

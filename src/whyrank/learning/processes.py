@@ -59,8 +59,8 @@ class OneProcess:
 
     index, count = 0, 1
 
-    def __init__(self) -> None:
-        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    def __init__(self, device: str = "cpu") -> None:
+        self.device = torch.device(device)
 
     def share(self, items: Sequence[T]) -> Sequence[T]:
         return items
@@ -128,10 +128,10 @@ class SeveralProcesses:
         return import_module("accelerate.utils").broadcast_object_list(made)[0]
 
 
-def open_processes() -> Processes:
+def open_processes(device: str = "cpu") -> Processes:
     """This process alone, or all that `--processes`, torchrun or `accelerate launch` started together."""
     if process_count() == 1:
-        return OneProcess()
+        return OneProcess(device)
     try:
         accelerate = import_module("accelerate")
     except ImportError as error:
@@ -139,16 +139,16 @@ def open_processes() -> Processes:
             "several processes need accelerate", todo="install it: pip install 'whyrank[train]'"
         ) from error
     if MEETING_POINT in os.environ:
-        _meet(Path(os.environ[MEETING_POINT]))
-    return SeveralProcesses(accelerate.Accelerator(cpu=not torch.cuda.is_available()))
+        _meet(Path(os.environ[MEETING_POINT]), device)
+    return SeveralProcesses(accelerate.Accelerator(cpu=device == "cpu"))
 
 
-def _meet(place: Path) -> None:
+def _meet(place: Path, device: str) -> None:
     """Finds the others through a file; accelerate takes a group that is there, and opens no port for one."""
     store = torch.distributed.FileStore(str(place), process_count())
-    if torch.cuda.is_available():
+    if device != "cpu":
         torch.cuda.set_device(process_index())
-    backend = "nccl" if torch.cuda.is_available() else "gloo"
+    backend = "gloo" if device == "cpu" else "nccl"
     torch.distributed.init_process_group(backend, store=store, rank=process_index(), world_size=process_count())
 
 

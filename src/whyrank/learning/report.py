@@ -1,150 +1,162 @@
-"""The report of a training, from train.json."""
+"""The report of a training."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
-from whyrank.core.atomic import write_json, write_text
-from whyrank.evaluation.estimate import SIGNIFICANT, p_text, row_text, significance_text
-from whyrank.learning.figures import fold_means, loss_curves, loss_names, value_of
-from whyrank.learning.judgements import judgements_used
-from whyrank.learning.tables import by_measure, mean_text
+from whyrank.learning.figures import Curve, loss_curves, loss_names, means_figure, value_of
+from whyrank.learning.history import Epoch
+from whyrank.learning.results import Training
+from whyrank.learning.tables import TESTED, Difference, Mean, by_measure
 from whyrank.pages.numbers import counted, span
-from whyrank.pages.page import Cell, Report
+from whyrank.pages.page import Cell, Data, Report
 
-Told = dict[str, Any]
-
-
-def write_train(told: Told, folder: Path, manifest: dict[str, Any]) -> list[Path]:
-    """train.json, the figures and report.html."""
-    paths = [folder / "train.json", folder / "curves.svg", folder / "means.svg"]
-    curves = loss_curves(told["runs"], told["settings"]["training"]["select"], told["to_beat"])
-    means = fold_means(told["by_fold"], told["table"], told["model"])
-    write_json(paths[0], told)
-    write_text(paths[1], curves)
-    write_text(paths[2], means)
-    return [*paths, _report(told, curves, means).write(folder / "report.html", manifest)]
+HOW = (
+    "Worse is what has a lower grade; what nobody judged counts as 0. AdamW with a warm-up and a linear decay, at "
+    "two learning rates: backbone_rate for what is pre-trained, rate for what starts anew."
+)
 
 
-def verdict(told: Told) -> list[str]:
-    """What the differences to the first stage come to; plainly so when nothing is more than chance."""
-    queries = told["table"][0]["queries"]
-    found = []
-    for row in told["differences"]:
-        shown = row_text(row, "difference", "+.4f")
-        what = f"{row['of']} - {row['against']}, {row['measure']}: {shown}"
-        chance = significance_text(row["p_holm"])
-        if row["p_holm"] is None:
-            found.append(f"{what}, {chance} on {queries} test queries.")
-        else:
-            p = p_text(row["p_holm"])
-            found.append(f"{what}, p {p} (Holm), {chance} at {SIGNIFICANT} on {queries} test queries.")
-    idle = [run for run in told["runs"] if run["chosen"] == 0]
-    if idle:
-        found.append(
-            f"In {len(idle)} of {len(told['runs'])} trainings no epoch did better on the validation queries than "
-            "the untrained model, which was kept."
-        )
-    return found
-
-
-def _report(told: Told, curves: str, means: str) -> Report:
-    sizes = {part: [len(fold[part]) for fold in told["folds"]] for part in ("train", "validation", "test")}
-    report = Report(
-        f"Training {told['model']} on {told['collection']}",
-        f"Backbone {told['backbone']}; {counted(len(told['folds']), 'fold')} of {span(sizes['train'])} queries "
-        f"to learn from, {span(sizes['validation'])} to choose by and {span(sizes['test'])} to test on; "
-        f"{counted(len(told['seeds']), 'seed')}; 95% intervals over test queries.",
+def training_page(training: Training) -> Report:
+    """The page: the verdict, the test means, the differences, the curves, and how it was trained."""
+    sizes = [
+        span([len(dict(split)[part]) for split in training.folds]) for part in ("train", "validation", "test")
+    ]
+    page = Report(
+        f"Training {training.model} on {training.collection}",
+        f"Backbone {training.backbone}; {counted(len(training.folds), 'fold')} of {sizes[0]} queries to learn "
+        f"from, {sizes[1]} to choose the epoch by and {sizes[2]} to test on; "
+        f"{counted(len(training.seeds), 'seed')}.",
+        training.verdict(),
     )
-    report.heading("What was found")
-    for sentence in verdict(told):
-        report.paragraph(sentence)
-    report.table(*_table(told))
-    report.heading("Folds and seeds")
-    report.figure(means, "Test means with 95% intervals over queries, each fold and seed, and all.", _data(told))
-    report.table(*_by_fold(told))
-    report.heading("Learning")
-    caption = (
-        f"A line a seed. A ring marks the epoch that validation {told['settings']['training']['select']} chose; "
+    figures = training_figures(training)
+    page.heading("Test means")
+    caption = "Test means with 95% intervals over queries: each fold and seed, then all folds."
+    page.figure(figures["means"], caption, means_data(training.mean_rows()), "means")
+    means_table(page, training.means, [training.model])
+    differences_table(page, training.differences)
+    page.heading("Folds and seeds")
+    _by_fold(page, training)
+    page.heading("Learning")
+    page.figure(figures["curves"], _curves_caption(training), _history(training), "curves")
+    page.heading("How it was trained")
+    page.paragraph(training.judgements.text())
+    _candidates(page, training)
+    _settings(page, training)
+    return page
+
+
+def training_figures(training: Training) -> dict[str, str]:
+    """Both figures as SVG, by name."""
+    curves = loss_curves(_curves(training), training.settings.training.select, training.to_beat)
+    folds = [one.name for one in training.models]
+    return {"curves": curves, "means": means_figure(training.mean_rows(), [training.model], folds)}
+
+
+def means_table(page: Report, rows: Sequence[Mean], trained: Sequence[str]) -> None:
+    """One row per ranker and measure; the means of the seeds of those that are trained."""
+    cells: list[list[Cell]] = [
+        [row.name, row.measure, row.text(), _seeds(row.by_seed) if row.name in trained else "–", row.mean.queries]
+        for row in rows
+    ]
+    caption = "Means over the test queries, the seeds of a query averaged first; in brackets 95% intervals."
+    page.table(["ranker", "measure", "mean", "by seed", "queries"], cells, caption)
+
+
+def differences_table(page: Report, rows: Sequence[Difference]) -> None:
+    """One row per comparison and measure."""
+    from whyrank.evaluation.estimate import p_text, yes_or_no
+
+    cells: list[list[Cell]] = [
+        [
+            one.pair, one.measure, one.value, p_text(one.comparison.p, one.comparison.difference.queries),
+            p_text(one.comparison.p_holm, one.comparison.difference.queries), yes_or_no(one.comparison.p_holm),
+        ]
+        for one in rows
+    ]  # fmt: skip
+    page.table(["difference", "measure", "mean", "p", "p (Holm)", "significant"], cells, TESTED)
+
+
+def means_data(rows: Sequence[Mean]) -> Data:
+    """What a figure of means shows."""
+    columns = ["name", "measure", "mean", "low", "high", "queries"]
+    return columns, [
+        [row.name, row.measure, row.mean.value, row.mean.low, row.mean.high, row.mean.queries] for row in rows
+    ]
+
+
+def history_data(curves: Sequence[Curve], names: Sequence[str], columns: Sequence[str]) -> Data:
+    """What a figure of curves shows: `names` says whose each curve is, in these `columns`, with tabs between."""
+    panels = ["loss", *loss_names(curves), "validation"]
+    rows: list[list[Cell]] = [
+        [*name.split("\t"), epoch.epoch, *_values(epoch, panels)]
+        for name, curve in zip(names, curves, strict=True)
+        for epoch in curve.history
+    ]
+    return [*columns, "epoch", *panels], rows
+
+
+def _values(epoch: Epoch, panels: Sequence[str]) -> list[float | None]:
+    return [value_of(epoch, panel) for panel in panels]
+
+
+def _curves(training: Training) -> list[Curve]:
+    return [Curve(f"fold {one.fold}", one.history, one.chosen) for one in training.models]
+
+
+def _curves_caption(training: Training) -> str:
+    return (
+        f"One line per seed. A ring marks the epoch that validation {training.settings.training.select} chose; "
         "epoch 0 is the model before training; dashed is the first stage on the validation queries."
     )
-    report.figure(curves, caption, _history(told))
-    report.heading("How it was trained")
-    report.paragraph(judgements_used(told["judgements"]))
-    _settings(report, told)
-    return report
 
 
-def _table(told: Told) -> tuple[list[str], list[list[Cell]], str]:
-    measures, named = by_measure(told["table"])
+def _history(training: Training) -> Data:
+    names = [f"{one.fold}\t{one.seed}" for one in training.models]
+    columns, rows = history_data(_curves(training), names, ["fold", "seed"])
+    first = [training.to_beat[one.fold - 1] for one in training.models for _ in one.history]
+    return [*columns, "first stage"], [[*row, value] for row, value in zip(rows, first, strict=True)]
+
+
+def _seeds(values: Sequence[float]) -> str:
+    return " ".join(f"{value:.4f}" for value in values)
+
+
+def _by_fold(page: Report, training: Training) -> None:
+    measures, _ = by_measure(training.means)
+    found = {(one.fold, one.seed, one.measure): one.row() for one in training.by_fold}
     rows: list[list[Cell]] = []
-    for name, mine in named.items():
-        seeds = [" ".join(f"{value:.4f}" for value in row["by_seed"]) for row in mine]
-        shown = seeds if name == told["model"] else ["–"] * len(seeds)
-        rows.append([name, *map(mean_text, mine), *shown])
-    columns = ["ranker", *measures, *(f"{measure} by seed" for measure in measures)]
-    caption = "Means over the test queries of all folds, the seeds of a query averaged first; 95% intervals."
-    return columns, rows, caption
+    for one in training.models:
+        mine = [found[one.fold, one.seed, measure] for measure in measures]
+        means = [row.text() for row in mine]
+        rows.append([one.name, mine[0].mean.queries, *means, one.chosen, f"{one.validation:.4f}"])
+    caption = "Test means of each training, after the epoch that its validation queries chose."
+    page.table(["training", "queries", *measures, "chosen epoch", "validation"], rows, caption)
 
 
-def _by_fold(told: Told) -> tuple[list[str], list[list[Cell]], str]:
-    measures = list(dict.fromkeys(row["measure"] for row in told["by_fold"]))
-    found = {(row["fold"], row["seed"], row["measure"]): row for row in told["by_fold"]}
-    rows: list[list[Cell]] = []
-    for run in told["runs"]:
-        mine = [found[run["fold"], run["seed"], measure] for measure in measures]
-        cells = list(map(mean_text, mine))
-        validation = run["history"][run["chosen"]]["validation"]
-        rows.append([run["fold"], run["seed"], mine[0]["queries"], *cells, run["chosen"], f"{validation:.4f}"])
-    columns = ["fold", "seed", "queries", *measures, "chosen epoch", "validation"]
-    return columns, rows, "Test means of each training, after the epoch that its validation queries chose."
-
-
-def _settings(report: Report, told: Told) -> None:
-    report.paragraph(
-        f"Candidates: {told['first_stage']}. Pairs of a better and a worse document an epoch: "
-        f"{span(told['pairs'])}. Worse is what has a lower grade; what nobody judged counts as 0. AdamW with a "
-        "warm-up and a linear decay, at two learning rates: backbone_rate for what is pre-trained, rate for what "
-        "starts anew."
+def _candidates(page: Report, training: Training) -> None:
+    page.paragraph(
+        f"Candidates: {training.first_stage}. Pairs of a better and a worse document per epoch: "
+        f"{span(training.pairs)}. {HOW}"
     )
-    if told["not_found"]:
-        report.paragraph(
-            f"{told['not_found']} of {told['queries']} judged queries have no candidates; they count as 0."
+    of = f"of {counted(training.queries, 'judged query', 'judged queries')}"
+    if training.without_candidates:
+        page.paragraph(f"{training.without_candidates} {of} have no candidates; they count as 0.")
+    if training.cut_queries:
+        page.paragraph(
+            f"{training.cut_queries} {of} are longer than half a sequence: only their beginning is read."
         )
-    if told["cut_queries"]:
-        report.paragraph(
-            f"{told['cut_queries']} of {told['queries']} queries are longer than half a sequence: only their "
-            "beginning is read."
+    if training.repeated_queries:
+        page.paragraph(
+            f"{counted(training.repeated_queries, 'query asks', 'queries ask')} in the same words as another: "
+            "dropped from what is learned from or chosen by where the other is tested."
         )
-    if told["repeated_queries"]:
-        report.paragraph(
-            f"{counted(told['repeated_queries'], 'query asks', 'queries ask')} in the same words as another: left "
-            "out of what is learned from or chosen by where the other is tested."
-        )
-    for part, title in (("training", "Of the training"), ("model", f"Of {told['model']}")):
-        values: list[list[Cell]] = [[name, json.dumps(value)] for name, value in told["settings"][part].items()]
-        report.table(["setting", "value"], values, f"{title}.")
 
 
-def _data(told: Told) -> tuple[list[str], list[list[Cell]]]:
-    columns = ["fold", "seed", "measure", "mean", "low", "high", "queries"]
-    rows: list[list[Cell]] = [[row[column] for column in columns] for row in told["by_fold"]]
-    rows += [["all", row["name"], *(row[column] for column in columns[2:])] for row in told["table"]]
-    return columns, rows
-
-
-def _history(told: Told) -> tuple[list[str], list[list[Cell]]]:
-    panels = ["loss", *loss_names(told["runs"]), "validation"]
-    return ["fold", "seed", "epoch", *panels, "first stage"], [
-        [
-            run["fold"],
-            run["seed"],
-            row["epoch"],
-            *(value_of(row, panel) for panel in panels),
-            told["to_beat"][run["fold"] - 1],
-        ]
-        for run in told["runs"]
-        for row in run["history"]
-    ]
+def _settings(page: Report, training: Training) -> None:
+    for values, title in (
+        (vars(training.settings.training), "the training"), (training.settings.model, training.model),
+    ):  # fmt: skip
+        rows: list[list[Cell]] = [[name, json.dumps(value)] for name, value in values.items()]
+        page.table(["setting", "value"], rows, folded=f"Settings of {title}")

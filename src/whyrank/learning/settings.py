@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from whyrank.core.errors import UserError
 from whyrank.evaluation.measures import parse_measures
 from whyrank.learning.optimisation import Descent
-from whyrank.learning.settings_values import at_least, share
+from whyrank.learning.settings_values import Setting, at_least, share
 
 #: Settings that count something, or set a rate.
 COUNTED = ("epochs", "batch", "accumulate", "negatives", "positive", "positives", "patience", "validation_depth")
@@ -74,3 +74,11 @@ class TrainSettings:
     @property
     def descent(self) -> Descent:
         return Descent(self.warm_up, self.decay, self.clip)
+
+
+@dataclass(frozen=True)
+class AllSettings:
+    """Every setting with its value: the model's and the training's."""
+
+    model: dict[str, Setting]
+    training: TrainSettings

@@ -12,6 +12,8 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from whyrank.core.errors import UserError, located, nearest, quoted
 
+#: A value of a setting.
+Setting = str | int | float | bool | None
 S = TypeVar("S")
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 #: Whole numbers are no larger than this, texts no longer.

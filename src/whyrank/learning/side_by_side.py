@@ -1,6 +1,6 @@
 """Jobs of trainings side by side, each in a process of one thread.
 
-For machines that have more cores than one small model can use. A job leaves what it comes to in its training's own
+For machines that have more cores than one small model can use. A job leaves its result in its training's own
 work folder, where whoever runs the training afterwards finds it.
 """
 
@@ -17,9 +17,10 @@ from whyrank.core.errors import UserError
 from whyrank.engines.engine import open_workers
 from whyrank.learning.optimisation import NotFinite
 from whyrank.learning.plan import Job
-from whyrank.learning.trainer import Trainer, TrainingProgress
+from whyrank.learning.progress import OnProgress, TrainingProgress
+from whyrank.learning.trainer import Trainer
 
-#: Seconds between two words of a job in the midst of an epoch.
+#: Seconds between two messages of a job within an epoch.
 PAUSE = 1.0
 
 
@@ -40,22 +41,20 @@ def tasks_of(name: str, training: Trainer) -> dict[Task, int]:
 
 #: The training of a name, as a worker opens it.
 TrainingOf = Callable[[str], Trainer]
-#: Told where a task is; `done` counts the steps of all tasks together.
-OnTaskProgress = Callable[[Task, TrainingProgress], object]
 
 
 def fit_side_by_side(
-    workers: int, training_of: TrainingOf, steps: Mapping[Task, int], watch: OnTaskProgress
+    workers: int, training_of: TrainingOf, steps: Mapping[Task, int], on_progress: OnProgress
 ) -> Iterator[tuple[Task, UserError | None]]:
-    """Fits all tasks, so many at a time; `steps` says how many each has at most. Gives each as soon as it is over,
-    and why it came to nothing where its loss is no number."""
+    """Fits all tasks, so many at a time; `steps` says how many each has at most. Yields each as soon as it is
+    over, and why it has no result where its loss is NaN. The progress is that of all tasks together."""
     tasks, done = list(steps), dict.fromkeys(steps, 0)
 
-    def hear(told: dict[str, Any]) -> None:
-        job = Job(*told.pop("job"))
-        task, moment = Task(told.pop("name"), job), TrainingProgress(job=job, **told)
-        done[task] = moment.done
-        watch(task, moment._replace(done=sum(done.values())))
+    def hear(message: dict[str, Any]) -> None:
+        task = Task(message.pop("name"), Job(*message.pop("job")))
+        now = TrainingProgress(job=task, **message)
+        done[task] = now.done
+        on_progress(now._replace(done=sum(done.values())))
 
     with open_workers(min(workers, len(steps))) as engine, engine.hearing(hear):
         for number, lost in engine.each(_fit, training_of, tasks):
@@ -64,7 +63,7 @@ def fit_side_by_side(
 
 
 def _fit(training_of: TrainingOf, task: Task) -> UserError | None:
-    """Why there is no result, if its loss was no number."""
+    """Why there is no result, if a loss was NaN."""
     from whyrank.engines.dask import tell
 
     torch.set_num_threads(1)
@@ -72,16 +71,15 @@ def _fit(training_of: TrainingOf, task: Task) -> UserError | None:
     last = 0.0
     losses: dict[str, float] = {}
 
-    def say(moment: TrainingProgress) -> None:
+    def send(now: TrainingProgress) -> None:
         nonlocal last, losses
-        losses = moment.losses or losses
-        measured = not moment.losses
-        if measured or monotonic() - last > PAUSE:
+        losses = now.losses or losses
+        if not now.losses or monotonic() - last > PAUSE:
             last = monotonic()
-            tell({"name": task.name, **moment._asdict(), "losses": losses if moment.over else moment.losses})
+            tell({"name": task.name, **now._asdict(), "losses": losses if now.over else now.losses})
 
     try:
-        training_of(task.name).fit(task.job, say)
+        training_of(task.name).fit(task.job, send)
     except UserError as error:
         if isinstance(error.__cause__, NotFinite):
             return error

@@ -1,46 +1,59 @@
-"""What train.json says: the tables, the curves, and all that decided them."""
+"""From finished jobs to the result: tables over all folds, and the runs of the test queries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from whyrank.collections.records import Retrieved, Run
-from whyrank.learning.judgements import used_json
+from whyrank.learning.judgements import JudgementsUsed
 from whyrank.learning.material import Candidates, Values
 from whyrank.learning.plan import Plan
-from whyrank.learning.tables import differences, table_row
-from whyrank.learning.trainer import Fitted, OnProgress, Trainer
-
-#: The row of what is re-ranked.
-FIRST_STAGE = "first stage"
+from whyrank.learning.results import FIRST_STAGE, FoldMean, TrainedModel, Training
+from whyrank.learning.tables import Difference, Mean, compare
+from whyrank.learning.trainer import Fitted, Trainer
 
 
-def trained(training: Trainer, watch: OnProgress | None = None) -> tuple[dict[str, Any], list[Fitted]]:
-    """Trains, and gives what train.json says of it, with the jobs' results."""
-    plan = training.plan
-    fitted = training.run(watch)
-    material, first = plan.material, first_stage_values(plan)
-    folds = range(1, len(plan.splits) + 1)
-    return {
-        "model": plan.model.name,
-        "backbone": plan.backbone.name,
-        "collection": material.name,
-        "settings": plan.settings_json(),
-        "seeds": list(plan.seeds),
-        "folds": [{part: list(qids) for part, qids in split} for split in plan.splits],
-        "judgements": used_json(plan.what, plan.splits),
-        "queries": len(material.queries),
-        "not_found": material.not_found,
-        "lacking": material.lacking,
-        "cut_queries": len(plan.cut_queries),
-        "repeated_queries": len(plan.repeated),
-        "pairs": [len(plan.pairs(fold)) for fold in folds],
-        "to_beat": [training.to_beat(fold) for fold in folds],
-        **summarise(plan.model.name, fitted, first, plan.settings.measures, plan.seeds[0]),
-        "runs": [_run(training, one) for one in fitted],
-        "first_stage_values": first,
-    }, fitted
+def training_result(trainer: Trainer, fitted: Sequence[Fitted], first_stage: str) -> Training:
+    """Everything that the jobs of a plan came to; `first_stage` says where the candidates are from."""
+    plan, material, first = trainer.plan, trainer.plan.material, first_stage_values(trainer.plan)
+    models = tuple(_model(trainer, one) for one in fitted)
+    numbers = range(1, len(plan.splits) + 1)
+    means, by_fold, differences = tables(plan.model.name, models, first, plan.settings.measures, plan.seeds[0])
+    return Training(
+        model=plan.model.name,
+        backbone=plan.backbone.name,
+        collection=material.name,
+        first_stage=first_stage,
+        settings=plan.all_settings,
+        seeds=plan.seeds,
+        folds=plan.splits,
+        judgements=JudgementsUsed.of(plan.judged, plan.splits),
+        queries=len(material.queries),
+        without_candidates=material.not_found,
+        missing_documents=material.lacking,
+        cut_queries=len(plan.cut_queries),
+        repeated_queries=len(plan.repeated),
+        pairs=tuple(len(plan.pairs(fold)) for fold in numbers),
+        to_beat=tuple(trainer.to_beat(fold) for fold in numbers),
+        means=means,
+        by_fold=by_fold,
+        differences=differences,
+        models=models,
+        first_stage_values=first,
+        runs=tuple(run_of(fitted, seed, plan.model.name) for seed in plan.seeds),
+    )
+
+
+def tables(
+    name: str, models: Sequence[TrainedModel], first: Values, measures: Sequence[str], seed: int = 0
+) -> tuple[tuple[Mean, ...], tuple[FoldMean, ...], tuple[Difference, ...]]:
+    """The means over all folds, those of each fold and seed, and the differences to the first stage."""
+    rows = {FIRST_STAGE: [first], name: list(by_seed(models).values())}
+    return (
+        tuple(Mean.of(row, measure, rows[row], seed) for row in rows for measure in measures),
+        tuple(_fold_mean(one, measure, seed) for one in models for measure in measures),
+        compare("training", [(name, FIRST_STAGE)], rows, measures, seed),
+    )
 
 
 def first_stage_values(plan: Plan) -> Values:
@@ -49,30 +62,13 @@ def first_stage_values(plan: Plan) -> Values:
     return Candidates.of(plan.material, qids).first_stage(plan.settings.measures)
 
 
-def summarise(
-    name: str, fitted: Sequence[Fitted], first: Values, measures: Sequence[str], seed: int = 0
-) -> dict[str, Any]:
-    """`table` (all folds together), `by_fold` (each fold and seed) and `differences`, for train.json."""
-    seeds = list(by_seed(fitted).values())
-    rows = {FIRST_STAGE: [first], name: seeds}
-    return {
-        "table": [table_row(row, measure, rows[row], seed) for row in rows for measure in measures],
-        "by_fold": [
-            {**one.job._asdict(), "chosen": one.history.best, **_without_name(measure, one.test, seed)}
-            for one in fitted
-            for measure in measures
-        ],
-        "differences": differences("training", [(name, FIRST_STAGE)], rows, measures, seed),
-    }
-
-
-def by_seed(fitted: Sequence[Fitted]) -> dict[int, Values]:
+def by_seed(models: Sequence[TrainedModel]) -> dict[int, Values]:
     """For each seed the test values of all folds together: each query was tested once."""
-    return folds_together((one.job.seed, one.test) for one in fitted)
+    return merged_folds((one.seed, one.test) for one in models)
 
 
-def folds_together(tested: Iterable[tuple[int, Values]]) -> dict[int, Values]:
-    """The same of what the folds of each seed came to."""
+def merged_folds(tested: Iterable[tuple[int, Values]]) -> dict[int, Values]:
+    """The test values of each seed, its folds merged."""
     found: dict[int, Values] = {}
     for seed, test in tested:
         for measure, values in test.items():
@@ -92,14 +88,11 @@ def run_of(fitted: Sequence[Fitted], seed: int, tag: str) -> Run:
     return found
 
 
-def _without_name(measure: str, values: Values, seed: int) -> dict[str, Any]:
-    row = table_row("", measure, [values], seed)
-    return {key: row[key] for key in ("measure", "mean", "low", "high", "queries")}
+def _fold_mean(one: TrainedModel, measure: str, seed: int) -> FoldMean:
+    return FoldMean(one.fold, one.seed, one.chosen, measure, Mean.of("", measure, [one.test], seed).mean)
 
 
-def _run(training: Trainer, one: Fitted) -> dict[str, Any]:
-    folder = training.model_folder(one.job)
-    return {
-        **one.job._asdict(), "chosen": one.history.best, "history": one.history.to_json(), "test": one.test,
-        "model": None if folder is None else f"models/{folder.name}",
-    }  # fmt: skip
+def _model(trainer: Trainer, one: Fitted) -> TrainedModel:
+    folder, history = trainer.model_folder(one.job), one.history
+    model = None if folder is None else f"models/{folder.name}"
+    return TrainedModel(one.job.fold, one.job.seed, history.best, history.epochs, one.test, model)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 from whyrank import __version__
 from whyrank.core.errors import UserError
@@ -19,49 +19,26 @@ from whyrank.learning.optimisation import NotFinite
 from whyrank.learning.pairwise import Learners, PairEpochs
 from whyrank.learning.plan import Job, Plan
 from whyrank.learning.processes import OneProcess, Processes, SharedCheckpoints, shared_scores
+from whyrank.learning.progress import OnProgress, TrainingProgress, ignore_progress
 from whyrank.learning.saved import save_trained
 from whyrank.learning.trained import as_ranker
 from whyrank.rankers.ranker import Ranker
 
 #: Which of the trained models are kept: all, the first job's, or none.
 KEEPS = ("all", "first", "none")
-#: What to lower where a loss or a score is no number.
+#: What to lower where a loss or a score is NaN.
 RATES = "rate and backbone_rate"
-
-
-class TrainingProgress(NamedTuple):
-    """Where the work is: `done` steps of all jobs together, the job, its epoch, the epoch's losses so far by name
-    (none while it is measured), the last value of the measure that selects, and whether the epoch is over."""
-
-    done: int
-    job: Job
-    epoch: int
-    losses: dict[str, float]
-    validation: float | None
-    over: bool = False
-
-
-#: Told where the work is.
-OnProgress = Callable[[TrainingProgress], object]
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a job ended with: its epochs, the test queries' measures after the epoch that validation chose, and the
+    """The result of a job: its epochs, the test queries' measures after the epoch that validation chose, and the
     scores behind them, by query and document."""
 
     job: Job
     history: History
     test: Values
     scores: dict[str, dict[str, float]]
-
-    def to_json(self) -> dict[str, Any]:
-        return {**self.job._asdict(), "history": self.history.to_json(), "test": self.test, "scores": self.scores}
-
-    @classmethod
-    def from_json(cls, told: dict[str, Any]) -> Fitted:
-        history = History.from_json(told["history"])
-        return cls(Job(told["fold"], told["seed"]), history, told["test"], told["scores"])
 
 
 class Trainer:
@@ -103,7 +80,7 @@ class Trainer:
     @property
     def unfinished(self) -> list[Job]:
         """Jobs that are still to be fitted."""
-        return [job for job in self.plan.jobs if not self._kept.result(job)]
+        return [job for job in self.plan.jobs if not self._kept.result(job, Fitted)]
 
     def to_beat(self, fold: int) -> float:
         """The measure that selects, of a fold's validation candidates in the order that they came in."""
@@ -111,11 +88,11 @@ class Trainer:
         found = self.plan.to_choose_by(fold).first_stage([select])
         return fmean(found[select].values())
 
-    def run(self, watch: OnProgress | None = None) -> list[Fitted]:
+    def run(self, on_progress: OnProgress = ignore_progress) -> list[Fitted]:
         """Trains what is not trained yet."""
         self._done, found = 0, []
         for job in self.plan.jobs:
-            found.append(self.fit(job, watch or (lambda moment: None)))
+            found.append(self.fit(job, on_progress))
             self._done += self.plan.steps(job.fold)
         return found
 
@@ -128,41 +105,43 @@ class Trainer:
         """Deletes what was kept in case of a kill."""
         self._kept.forget()
 
-    def fit(self, job: Job, watch: OnProgress) -> Fitted:
-        """What a job comes to, trained now or before."""
-        told = self.processes.from_first(lambda: self._kept.result(job))
-        if told:
-            return Fitted.from_json(told)
+    def fit(self, job: Job, on_progress: OnProgress) -> Fitted:
+        """The result of a job, trained now or before."""
+        known = self.processes.from_first(lambda: self._kept.result(job, Fitted))
+        if known is not None:
+            return known
         network = self.plan.new_network(job.seed).to(self.processes.device)
         checkpoints = SharedCheckpoints(self._kept.epochs(job), self.processes)
-        history = self._train(job, network, checkpoints, watch)
+        history = self._train(job, network, checkpoints, on_progress)
         checkpoints.restore_weights(network, history.best)
         fitted = self._tested(job, network, history)
         self.processes.from_first(lambda: self._keep(fitted, network))
         checkpoints.forget()
         return fitted
 
-    def _train(self, job: Job, network: Network, checkpoints: SharedCheckpoints, watch: OnProgress) -> History:
+    def _train(
+        self, job: Job, network: Network, checkpoints: SharedCheckpoints, on_progress: OnProgress
+    ) -> History:
         plan, settings, processes = self.plan, self.plan.settings, self.processes
         pairs = plan.pairs(job.fold)
         steps = pairs.steps(settings.batch)
         ranker, candidates = self._ranker(network), plan.to_choose_by(job.fold)
         last: list[float] = []
 
-        def tell(epoch: int, step: int, losses: dict[str, float], over: bool = False) -> None:
+        def report(epoch: int, step: int, losses: dict[str, float], over: bool = False) -> None:
             done = self._done + max(0, epoch - 1) * steps + step
-            watch(TrainingProgress(done, job, epoch, losses, last[-1] if last else None, over))
+            on_progress(TrainingProgress(done, job, epoch, losses, last[-1] if last else None, over))
 
         def validate(epoch: int) -> float:
-            tell(epoch, steps * bool(epoch), {})
+            report(epoch, steps * bool(epoch), {})
             scores = self._scores(candidates, ranker, f"a validation score after epoch {epoch}")
             found = candidates.values(scores, [settings.select])
             last.append(fmean(found[settings.select].values()))
-            tell(epoch, steps * bool(epoch), {}, over=True)
+            report(epoch, steps * bool(epoch), {}, over=True)
             return last[-1]
 
         learners = Learners.of(network, settings, steps * settings.epochs)
-        epochs = PairEpochs(learners, plan.material, pairs, settings, processes, job.seed, tell)
+        epochs = PairEpochs(learners, plan.material, pairs, settings, processes, job.seed, report)
         with self._kept.stopping(job, RATES):
             return run_epochs(learners, checkpoints, epochs.train, validate, settings.epochs, settings.patience)
 
@@ -176,7 +155,7 @@ class Trainer:
         return Fitted(job, history, candidates.values(scores, self.plan.settings.measures), by_query)
 
     def _scores(self, candidates: Candidates, ranker: Ranker, what: str) -> list[float]:
-        """The scores of candidates; NotFinite, with what they are, where one is no number."""
+        """The scores of candidates; NotFinite, with what they are, where one is NaN."""
         scores = shared_scores(candidates, ranker, self.processes)
         for score in scores:
             if not math.isfinite(score):
@@ -187,7 +166,7 @@ class Trainer:
         folder = self.model_folder(fitted.job)
         if folder is not None:
             save_trained(network, self.plan.backbone, folder, self._facts(fitted))
-        self._kept.keep(fitted.job, fitted.to_json())
+        self._kept.keep(fitted.job, fitted)
 
     def _facts(self, fitted: Fitted) -> dict[str, Any]:
         """What the model's config and card say of its training."""

@@ -59,13 +59,13 @@ def _semantic_bm(folder: Path) -> None:
 def _finetune(folder: Path) -> None:
     checkpoint(folder / "ranker")
     write_collection(folder / "beir")
-    killed(folder, "whyrank.learning.finetuning.report.write_finetune", *FINETUNE)
+    killed(folder, "whyrank.learning.finetuning.api.tables", *FINETUNE)
 
 
 def _train(folder: Path) -> None:
     checkpoint(folder / "ranker")
     write_collection(folder / "beir")
-    killed(folder, "whyrank.learning.report.write_train", *TRAIN)
+    killed(folder, "whyrank.learning.api.training_result", *TRAIN)
 
 
 LEFT = ["out/.*.json", "out/.*/*", "out/.*/**/*"]

@@ -75,11 +75,11 @@ def _tuned(folder: Path) -> None:
 RANK_BM25 = ("rank", "--ranker", "bm25", "--collection", "tsv", "--run", "first.trec", "-o", "out")
 FINETUNE = (
     "finetune", "--ranker", "ranker", "--collection", "beir", "--conditions", "embeddings", "--seeds", "1",
-    "--epochs", "1", "-k", "20", "-n", "10", "-o", "out",
+    "--epochs", "1", "--depth", "20", "--queries", "10", "-o", "out",
 )  # fmt: skip
 TRAIN = (
     "train", "--model", "bert", "--backbone", "ranker", "--collection", "beir", "--folds", "1", "--seeds", "1",
-    "-k", "20", "-n", "10", "--set", "epochs=1", "--set", "max_length=24", "-o", "out",
+    "--depth", "20", "--queries", "10", "--set", "epochs=1", "--set", "max_length=24", "-o", "out",
 )  # fmt: skip
 TRAINED = ["ranker/*.json", "ranker/*.safetensors"]
 KINDS = [

@@ -35,7 +35,19 @@ max_length = 24
 information = "none"
 decomposition = true
 """
-TRAIN = ("train", "--backbone", "backbone", "--collection", "beir", "-k", "20", "--set", "epochs=1", "-o", "full")
+TRAIN = (
+    "train",
+    "--backbone",
+    "backbone",
+    "--collection",
+    "beir",
+    "--depth",
+    "20",
+    "--set",
+    "epochs=1",
+    "-o",
+    "full",
+)
 
 
 def pairs_file(folder: Path) -> None:

@@ -56,7 +56,7 @@ def parse_conditions(text: str) -> tuple[Condition, ...]:
     if unknown or not names:
         what = f"unknown condition '{unknown[0]}'" if unknown else "no condition"
         todo = nearest(unknown[0], CONDITIONS) if unknown else f"choose of {', '.join(CONDITIONS)}"
-        raise UserError(what, where="--conditions", todo=todo)
+        raise UserError(what, where="conditions", todo=todo)
     return tuple(CONDITIONS[name] for name in names)
 
 

@@ -1,9 +1,9 @@
-"""What is to be trained, how, and what comes of it."""
+"""What is to be fine-tuned, how, and the result of each training."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from whyrank.core.errors import UserError
 from whyrank.learning.finetuning.conditions import CONDITIONS, Condition
@@ -22,23 +22,24 @@ class TuningJob(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Settings:
+class FineTuneSettings:
     """How to train; the defaults are the paper's.
 
     `seed` decides the split and the intervals; a condition's trainings are seeded with it and the numbers after
-    it, `seeds` in all. `k` candidates of a query are ranked, documents graded `positive` or more are relevant,
+    it, `seeds` in all. `depth` candidates per query are ranked, documents graded `positive` or more are relevant,
     `queries` keeps only the first so many, and `patience` ends a training that no longer gets better.
     """
 
-    conditions: tuple[Condition, ...] = tuple(CONDITIONS.values())
+    conditions: tuple[str, ...] = tuple(CONDITIONS)
     seeds: int = 3
     epochs: int = 10
     rate: float = 2e-5
     negatives: int = 3
     batch: int = 16
+    max_length: int = 256
     patience: int | None = None
     positive: int = 1
-    k: int = 100
+    depth: int = 100
     queries: int | None = None
     seed: int = 0
 
@@ -48,34 +49,24 @@ class Settings:
 
     @property
     def jobs(self) -> list[TuningJob]:
-        return [TuningJob(condition, seed) for condition in self.conditions for seed in self._numbers]
+        return [TuningJob(CONDITIONS[name], seed) for name in self.conditions for seed in self.numbers]
 
     @property
     def aligns(self) -> bool:
         """Whether a condition starts from aligned embeddings."""
-        return any(condition.aligned for condition in self.conditions)
+        return any(CONDITIONS[name].aligned for name in self.conditions)
 
     @property
-    def _numbers(self) -> range:
+    def numbers(self) -> range:
+        """The seeds of a condition's trainings."""
         return range(self.seed, self.seed + self.seeds)
-
-    def to_json(self) -> dict[str, Any]:
-        return {**vars(self), "conditions": [str(one) for one in self.conditions], "seeds": list(self._numbers)}
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a job ended with: its epochs, and the test queries' measures after the epoch that validation chose."""
+    """The result of a job: its epochs, and the test queries' measures after the epoch that validation chose."""
 
     condition: str
     seed: int
     history: History
     test: Values
-
-    def to_json(self) -> dict[str, Any]:
-        told = {"condition": self.condition, "seed": self.seed, "chosen": self.history.best}
-        return {**told, "history": self.history.to_json(), "test": self.test}
-
-    @classmethod
-    def from_json(cls, told: dict[str, Any]) -> Tuned:
-        return cls(told["condition"], told["seed"], History.from_json(told["history"]), told["test"])

@@ -20,8 +20,8 @@ from whyrank.learning.material import Material
 from whyrank.learning.optimisation import Learner, NotFinite, seeded
 from whyrank.rankers.cross_encoder import CrossEncoder
 
-#: Told the epoch, the step in it (from 1) and the mean loss of the epoch so far.
-Watch = Callable[[int, int, float], object]
+#: Called with the epoch, the step in it (from 1) and the mean loss of the epoch so far, by name.
+OnStep = Callable[[int, int, dict[str, float]], object]
 
 
 def mse_on_sigmoid(logits: Tensor, labels: Tensor) -> Tensor:
@@ -48,7 +48,7 @@ class PointwiseEpochs:
     pairs: PairsToLearn
     batch: int
     seed: int
-    watch: Watch | None = None
+    on_step: OnStep | None = None
 
     def train(self, learner: Learner, epoch: int) -> float:
         """Learns from each example of the epoch once; gives the mean loss over the examples."""
@@ -58,8 +58,8 @@ class PointwiseEpochs:
             for step, examples in enumerate(self.pairs.batches(self.seed, epoch, self.batch), start=1):
                 total += self._step(learner, examples, f"epoch {epoch}, step {step}") * len(examples)
                 seen += len(examples)
-                if self.watch:
-                    self.watch(epoch, step, total / seen)
+                if self.on_step:
+                    self.on_step(epoch, step, {"loss": total / seen})
         return total / seen
 
     def _step(self, learner: Learner, examples: Sequence[Example], where: str) -> float:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from whyrank.learning.figures import fold_means
+from whyrank.evaluation.estimate import Estimate
+from whyrank.evaluation.interval import Interval
+from whyrank.learning.figures import means_figure
+from whyrank.learning.tables import Mean
 from whyrank.pages.page import Cell, Figure, Figures
 from whyrank.papers.disentangled.opened_figures import attention_figure, axioms_figure, heads_figure
 from whyrank.papers.disentangled.paper import NO_MODELS
@@ -55,7 +58,12 @@ def _means(table: Told) -> Figure:
         [row[key] for key in ("name", "measure", "mean", "low", "high", "queries")] for row in rows
     ]
     caption = "Test means of Table 2 with 95% intervals over queries; differences are tested pair by pair, below."
-    return fold_means([], rows, "DGRe"), caption, (["model", "measure", "mean", "low", "high", "queries"], data)
+    means = [Mean(row["name"], row["measure"], _estimate(row)) for row in rows]
+    return means_figure(means, ["DGRe"]), caption, (["model", "measure", "mean", "low", "high", "queries"], data)
+
+
+def _estimate(row: Told) -> Estimate:
+    return Estimate.of(row["mean"], Interval.from_json(row), row["queries"], row["queries"])
 
 
 def _word_graphs(shown: Told) -> Figure:

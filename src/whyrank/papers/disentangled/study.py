@@ -10,11 +10,13 @@ from typing import Any
 
 from whyrank.core.errors import UserError
 from whyrank.core.progress import OpenProgress
+from whyrank.core.results import plain
 from whyrank.core.stages import Stages
-from whyrank.learning.judgements import used_json
+from whyrank.learning.judgements import JudgementsUsed
 from whyrank.learning.material import Material, Values
 from whyrank.learning.optimisation import NotFinite
 from whyrank.learning.plan import Plan
+from whyrank.learning.results import Training
 from whyrank.learning.side_by_side import Task, tasks_of
 from whyrank.learning.summary import first_stage_values
 from whyrank.papers.disentangled.collection_numbers import collection_numbers
@@ -46,7 +48,7 @@ Regret = Callable[[Variant, str], object]
 #: nothing where its loss is no number.
 Beside = Callable[[Mapping[Task, int]], Iterable[tuple[Task, UserError | None]]]
 #: Variant -> what train.json says of it.
-Trained = Mapping[str, Mapping[str, Any]]
+Trained = Mapping[str, Training]
 #: Variant -> why it could not be trained.
 Lacking = Mapping[str, str]
 
@@ -163,7 +165,8 @@ class DisentangledStudy:
             "collection": ground.what.collection.name, "backbone": ground.backbone, "first_stage": ground.origin,
             "sizes": asdict(ground.sizes), "told": dict(ground.told), "seed": ground.seed,
             "parts": list(self.parts), "select": self.plan.settings.select,
-            "fixed_test": ground.what.test is not None, "judgements": used_json(ground.what, self.plan.splits),
+            "fixed_test": ground.what.test is not None,
+            "judgements": plain(JudgementsUsed.of(ground.what, self.plan.splits)),
             "folds": [{part: len(qids) for part, qids in split} for split in self.plan.splits],
             "not_found": self.material.not_found,
         }  # fmt: skip
@@ -171,7 +174,7 @@ class DisentangledStudy:
     def train(self) -> Iterator[tuple[Trained, Lacking]]:
         """What train.json says of each variant so far, and why some are lacking: after each training that was not
         done before, and last of all of them."""
-        found: dict[str, dict[str, Any]] = {}
+        found: dict[str, Training] = {}
         lacking: dict[str, str] = {}
         for number, (variant, lost) in enumerate(self._one_by_one(), start=1):
             done = self.trainings.is_done(variant)
@@ -186,7 +189,7 @@ class DisentangledStudy:
                 yield found, lacking
         yield found, lacking
 
-    def _train(self, variant: Variant) -> dict[str, Any] | UserError:
+    def _train(self, variant: Variant) -> Training | UserError:
         """What train.json says of a variant, or why it came to nothing: its loss was no number."""
         try:
             return self.trainings.train(variant, self.watching)
@@ -252,12 +255,12 @@ class DisentangledStudy:
         return KeptModels(folders, self.trainings.ground.sizes.max_length)
 
 
-def _told(variant: Variant, told: Mapping[str, Any]) -> dict[str, Any]:
+def _told(variant: Variant, told: Training) -> dict[str, Any]:
     """What the study's report says of a training; the rest is in its own."""
-    chosen = [run["chosen"] for run in told["runs"]]
+    chosen = [one.chosen for one in told.models]
     return {
-        "name": variant.name, "title": variant.title, "model": variant.model, "seeds": told["seeds"],
-        "folds": len(told["folds"]), "chosen": chosen, "idle": chosen.count(0),
-        "epochs": [len(run["history"]) - 1 for run in told["runs"]], "pairs": told["pairs"],
-        "settings": told["settings"], "report": f"trainings/{variant.name}/report.html",
+        "name": variant.name, "title": variant.title, "model": variant.model, "seeds": list(told.seeds),
+        "folds": len(told.folds), "chosen": chosen, "idle": chosen.count(0),
+        "epochs": [len(one.history) - 1 for one in told.models], "pairs": list(told.pairs),
+        "settings": plain(told.settings), "report": f"trainings/{variant.name}/report.html",
     }  # fmt: skip

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from whyrank.learning.material import Values
-from whyrank.learning.summary import folds_together
+from whyrank.learning.results import Training
+from whyrank.learning.summary import by_seed
 from whyrank.learning.tables import differences, table_row
 from whyrank.papers.disentangled.variants import BM25, Row
 
@@ -14,15 +15,15 @@ from whyrank.papers.disentangled.variants import BM25, Row
 Found = Mapping[str, Sequence[Values]]
 
 
-def pooled(told: Mapping[str, Any]) -> list[Values]:
-    """For each seed of a training (train.json) the values of all folds together: every query is tested once."""
-    found = folds_together((run["seed"], run["test"]) for run in told["runs"])
+def pooled(training: Training) -> list[Values]:
+    """For each seed of a training the values of all folds together: every query is tested once."""
+    found = by_seed(training.models)
     return [found[seed] for seed in sorted(found)]
 
 
-def found_by(trainings: Mapping[str, Mapping[str, Any]], first: Values) -> dict[str, list[Values]]:
+def found_by(trainings: Mapping[str, Training], first: Values) -> dict[str, list[Values]]:
     """All trainings of a study by variant, and the first stage's values, on the same queries."""
-    return {BM25: [first], **{name: pooled(told) for name, told in trainings.items()}}
+    return {BM25: [first], **{name: pooled(one) for name, one in trainings.items()}}
 
 
 def table(

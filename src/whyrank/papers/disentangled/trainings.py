@@ -15,24 +15,23 @@ from typing import Any
 
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Run, fingerprint_of
-from whyrank.collections.trec import write_run
 from whyrank.core.errors import UserError, nearest
+from whyrank.core.results import plain
 from whyrank.core.runs import RunFolder
 from whyrank.learning.contents import lines_hash, vectors_hash, weights_hash
-from whyrank.learning.history import History
 from whyrank.learning.judgements import Judged
 from whyrank.learning.models.catalogue import model_class
 from whyrank.learning.models.words import WordSettings
 from whyrank.learning.plan import Basis, Job, Plan, backbone_checkpoint, plan_training
-from whyrank.learning.report import write_train
+from whyrank.learning.progress import OnProgress
+from whyrank.learning.results import Training
 from whyrank.learning.settings import TrainSettings
 from whyrank.learning.settings_values import names_of, settings_of
-from whyrank.learning.summary import run_of, summarise, trained
-from whyrank.learning.trainer import Fitted, OnProgress, Trainer
+from whyrank.learning.summary import tables, training_result
+from whyrank.learning.trainer import Trainer
 from whyrank.papers.disentangled.sizes import WORD_MODELS, Sizes
 from whyrank.papers.disentangled.variants import Variant
 
-RESULT = "train.json"
 #: Settings of the models that may be told to those that have them; the others are what the tables compare.
 OF_MODELS = ("rank_loss", "margin", "gate_bias", "aggregation", "positions", "vectors")
 #: Shows a training that is about to run; gives what is told of its moments.
@@ -128,9 +127,9 @@ class Trainings:
         """The seeds of a variant that are not trained yet."""
         known = self._known(variant)
         wanted = self.ground.sizes.seeds_of(variant, self.ground.seed)
-        return tuple(seed for seed in wanted if known is None or seed not in known["seeds"])
+        return tuple(seed for seed in wanted if known is None or seed not in known.seeds)
 
-    def train(self, variant: Variant, watching: Watching) -> dict[str, Any]:
+    def train(self, variant: Variant, watching: Watching) -> Training:
         """What train.json says of a variant, trained now or before: seeds that are new are added to the others."""
         plan = self.ground.plan(variant)
         folder, missing = self._claimed(variant, plan), self.missing(variant)
@@ -147,7 +146,7 @@ class Trainings:
 
     def _claimed(self, variant: Variant, plan: Plan) -> RunFolder:
         inputs = {
-            **self.inputs, "model": variant.model, "settings": plan.settings_json(), "seed": self.ground.seed,
+            **self.inputs, "model": variant.model, "settings": plain(plan.all_settings), "seed": self.ground.seed,
             "folds": len(plan.splits), "k": self.ground.sizes.depth, "queries": self.ground.sizes.queries,
         }  # fmt: skip
         return RunFolder.claim(self.folder / variant.name, "train", inputs, hold=False)
@@ -158,57 +157,59 @@ class Trainings:
         folder.begin()
         return FirstFoldKept(plan, out, folder.work("training"), keep=keep, about=about)
 
-    def _known(self, variant: Variant) -> dict[str, Any] | None:
-        """What train.json says already; nothing where it is not there, or not as it was written."""
-        return RunFolder(self.folder / variant.name, "train", self.inputs).result(RESULT)
+    def _known(self, variant: Variant) -> Training | None:
+        """What is trained already; nothing where it is not there, or not as it was written."""
+        folder = self.folder / variant.name
+        known = RunFolder(folder, "train", self.inputs).result(Training.FILE)
+        return None if known is None else Training.read(folder)
 
     def _trained(
-        self, variant: Variant, plan: Plan, folder: RunFolder, known: dict[str, Any] | None, watching: Watching
-    ) -> dict[str, Any]:
+        self, variant: Variant, plan: Plan, folder: RunFolder, known: Training | None, watching: Watching
+    ) -> Training:
         """Trains the seeds of a plan, and writes them with those that are known."""
-        training, out = self._begun(variant, plan, folder), folder.path
+        training = self._begun(variant, plan, folder)
         with watching(training) as watch:
-            result, fitted = trained(training, watch)
-        result = joined(known, {**result, "first_stage": self.ground.origin})
-        for seed in plan.seeds:
-            write_run(out / "runs" / f"seed{seed}.trec", run_of(fitted, seed, variant.name))
+            fitted = training.run(watch)
+        result = joined(known, training_result(training, fitted, self.ground.origin))
         manifest = folder.record(
-            jobs=len(result["runs"]), pairs_an_epoch=result["pairs"], seeds=result["seeds"],
-            judgements=result["judgements"],
-            backbone=result["backbone"], collection=result["collection"], first_stage=result["first_stage"],
+            jobs=len(result.models), pairs_per_epoch=list(result.pairs), seeds=list(result.seeds),
+            judgements=plain(result.judgements),
+            backbone=result.backbone, collection=result.collection, first_stage=result.first_stage,
         )  # fmt: skip
-        write_train(result, out, manifest)
+        result.write(folder.path, manifest)
         folder.save(manifest)
         training.forget()
         return result
 
-    def models(self, variant: Variant, told: Mapping[str, Any]) -> dict[int, Path]:
+    def models(self, variant: Variant, training: Training) -> dict[int, Path]:
         """The kept models of a variant's first fold, by seed."""
-        found = {run["seed"]: run["model"] for run in told["runs"] if run["fold"] == 1 and run["model"]}
+        found = {one.seed: one.model for one in training.models if one.fold == 1 and one.model}
         return {seed: self.folder / variant.name / model for seed, model in found.items()}
 
 
-def joined(before: dict[str, Any] | None, now: dict[str, Any]) -> dict[str, Any]:
-    """Two train.json of other seeds as the one of all of them."""
+def joined(before: Training | None, now: Training) -> Training:
+    """Two trainings of other seeds as the one of all of them."""
     if before is None:
         return now
-    return of_seeds({**now, "runs": [*before["runs"], *now["runs"]]}, [*before["seeds"], *now["seeds"]])
+    seeds, runs = (*before.seeds, *now.seeds), (*before.runs, *now.runs)
+    both = replace(now, models=(*before.models, *now.models), seeds=seeds, runs=runs)
+    return of_seeds(both, seeds, changed=True)
 
 
-def of_seeds(told: dict[str, Any], seeds: Iterable[int]) -> dict[str, Any]:
-    """A train.json with these seeds alone, and the tables of these."""
-    chosen = sorted(seeds)
-    runs = sorted(
-        (run for run in told["runs"] if run["seed"] in chosen), key=lambda run: (run["fold"], run["seed"])
-    )
-    if chosen == told["seeds"] and runs == told["runs"]:
-        return told
-    fitted = [
-        Fitted(Job(run["fold"], run["seed"]), History.from_json(run["history"]), run["test"], {}) for run in runs
-    ]
-    measures = told["settings"]["training"]["measures"]
-    tables = summarise(told["model"], fitted, told["first_stage_values"], measures, chosen[0])
-    return {**told, "seeds": chosen, "runs": runs, **tables}
+def of_seeds(training: Training, seeds: Iterable[int], *, changed: bool = False) -> Training:
+    """A training with these seeds alone, and the tables of these."""
+    chosen = tuple(sorted(seeds))
+    models = [one for one in training.models if one.seed in chosen]
+    models = sorted(models, key=lambda one: (one.fold, one.seed))
+    if chosen == training.seeds and tuple(models) == training.models and not changed:
+        return training
+    runs = dict(zip(training.seeds, training.runs, strict=True))
+    measures = training.settings.training.measures
+    means, by_fold, differences = tables(training.model, models, training.first_stage_values, measures, chosen[0])
+    return replace(
+        training, seeds=chosen, models=tuple(models), runs=tuple(runs[seed] for seed in chosen), means=means,
+        by_fold=by_fold, differences=differences,
+    )  # fmt: skip
 
 
 def fewer_tests(what: Judged, most: int | None) -> Judged:

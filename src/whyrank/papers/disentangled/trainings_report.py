@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from whyrank.learning.judgements import judgements_used
+from whyrank.core.json_file import typed
+from whyrank.learning.judgements import JudgementsUsed
 from whyrank.pages.page import Cell, Report
 
 Told = Mapping[str, Any]
@@ -31,7 +32,7 @@ def trainings(report: Report, told: Told) -> None:
     for sentence in rank_losses(told):
         report.paragraph(sentence)
     if told.get("judgements"):
-        report.paragraph(judgements_used(told["judgements"]))
+        report.paragraph(typed(told["judgements"], JudgementsUsed).text())
     if told["not_found"]:
         report.paragraph(f"{told['not_found']} judged queries have no candidates; they count as 0.")
     items = "".join(

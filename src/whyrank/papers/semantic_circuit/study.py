@@ -226,7 +226,7 @@ def _model(
 def _finetune(shared: dict[str, Any], out: Path, sizes: StudySizes, verbs: Verbs, seed: int) -> list[Stage]:
     run = out / "finetune"
     arguments = {
-        **shared, "epochs": sizes.epochs, "seeds": sizes.seeds, "k": sizes.finetune_k,
+        **shared, "epochs": sizes.epochs, "seeds": sizes.seeds, "depth": sizes.finetune_k,
         "max_length": sizes.max_length, "queries": sizes.queries, "seed": seed,
     }  # fmt: skip
     return [Stage("finetune", "IDF-aligned fine-tuning", verbs["finetune"], run, arguments)]
