@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def hooked(module, columns, change, *, before):
-    """change(value) in the place of some columns of what a module reads (`before`), or of what it gives."""
+    """change(value) in the place of some columns of what a module reads (`before`), or of what it returns."""
 
     def changed(x):
         x = x.clone()

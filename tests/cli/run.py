@@ -6,7 +6,7 @@ import sys
 
 
 def whyrank(*arguments, cwd=None, **environment):
-    """Runs a command; gives what it printed and how it exited."""
+    """Runs a command; returns what it printed and how it exited."""
     return subprocess.run(
         [sys.executable, "-m", "whyrank", *map(str, arguments)],
         capture_output=True, text=True, cwd=cwd, env={**os.environ, **environment}, timeout=300,

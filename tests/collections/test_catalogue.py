@@ -1,4 +1,4 @@
-"""Every way to name a collection, and what an unknown name is told."""
+"""Every way to name a collection, and what is said of an unknown one."""
 
 from __future__ import annotations
 
@@ -198,8 +198,8 @@ def test_the_real_trec_rag_has_its_topics_and_segments() -> None:
         if os.environ.get("CI"):
             raise
         pytest.skip(f"trec-rag-2024 cannot be had here: {error}")
-    told = collection.describe()
-    assert (told["documents"], told["queries"], told["judged_queries"]) == (6011, 301, 86)
+    described = collection.describe()
+    assert (described["documents"], described["queries"], described["judged_queries"]) == (6011, 301, 86)
     assert len(fetch("trec-rag-2024/umbrela").qrels) == 301
 
 

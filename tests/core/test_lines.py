@@ -36,11 +36,11 @@ def bomb(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def peak_megabytes(code: str, *arguments: Path | str) -> tuple[float, str]:
     """The peak resident memory of a Python process of its own, and what it said."""
-    told = "import resource, sys; " + code + (
+    program = "import resource, sys; " + code + (
         "\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, file=sys.stderr)"
     )  # fmt: skip
     done = subprocess.run(
-        [sys.executable, "-c", told, *map(str, arguments)], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
     return float(done.stderr.splitlines()[-1]), done.stdout

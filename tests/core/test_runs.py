@@ -131,17 +131,17 @@ def test_the_content_version_is_that_of_every_source_file(tmp_path):
     copy = tmp_path / "whyrank"
     shutil.copytree(Path(whyrank.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
 
-    def told() -> str:
+    def version_elsewhere() -> str:
         code = "from whyrank.core.version import content_version; print(content_version())"
         done = subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True
         )
         return done.stdout.decode()
 
-    assert told().strip() == content_version()
+    assert version_elsewhere().strip() == content_version()
     with (copy / "evaluation" / "wilson.py").open("a") as file:
         file.write("# changed\n")
-    assert told().strip() != content_version()
+    assert version_elsewhere().strip() != content_version()
 
 
 def test_a_result_that_is_not_as_it_was_written_is_not_taken_for_one(tmp_path):

@@ -1,4 +1,4 @@
-"""Our forward pass gives what Hugging Face's own model gives, for every architecture, length and padding."""
+"""Our forward pass returns what Hugging Face's own model returns, for every architecture, length and padding."""
 
 import pytest
 import torch

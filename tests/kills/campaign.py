@@ -132,9 +132,9 @@ def _contents(place: Path) -> dict[str, str]:
 def _hash(path: Path) -> str:
     content = path.read_bytes()
     if path.name == MANIFEST:
-        told = json.loads(content)
-        told.pop("files", None)
-        content = json.dumps(_without_moment(told), sort_keys=True).encode()
+        manifest = json.loads(content)
+        manifest.pop("files", None)
+        content = json.dumps(_without_moment(manifest), sort_keys=True).encode()
     return hashlib.sha256(content).hexdigest()
 
 

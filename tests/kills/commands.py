@@ -18,7 +18,7 @@ from tests.learning.small import checkpoint, write_collection
 from tests.learning.tiny_training import still_backbone
 from whyrank.axioms.pair import write_pairs
 
-#: Pairs a shard, so that small work has several.
+#: Pairs per shard, so that small work has several.
 PAIRS_PER_SHARD = 16
 
 
@@ -39,11 +39,11 @@ def _line(name: str, prepare: Callable[[Path], object], *arguments: str) -> Comm
     """What is written is named by a whole path, since the harness counts the changes of files below `place`."""
 
     def work(place: Path) -> None:
-        told = [
+        absolute = [
             str(place / word) if before in ("-o", "--save") else word
             for before, word in zip(("", *arguments), arguments, strict=False)
         ]
-        _whyrank(place, *told)
+        _whyrank(place, *absolute)
 
     return Command(name, prepare, work)
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def kills(*arguments: str) -> tuple[int, int]:
-    """Runs the benchmark; gives how many kills and disk errors there were."""
+    """Runs the benchmark; returns how many kills and disk errors there were."""
     command = [sys.executable, "benchmarks/kills.py", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=1500)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -19,16 +19,16 @@ HEAD = "AutoModelForSequenceClassification"
 def change(folder, name, **values):
     """The JSON file with these values in it."""
     path = folder / name
-    told = json.loads(path.read_text()) if path.exists() else {}
-    path.write_text(json.dumps({**told, **values}))
+    content = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps({**content, **values}))
     return str(folder)
 
 
 def without(folder, field):
     path = folder / "config.json"
-    told = json.loads(path.read_text())
-    del told[field]
-    path.write_text(json.dumps(told))
+    content = json.loads(path.read_text())
+    del content[field]
+    path.write_text(json.dumps(content))
     return str(folder)
 
 

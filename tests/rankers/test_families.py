@@ -198,6 +198,6 @@ def test_scores_do_not_depend_on_the_batch(tmp_path):
 
 def test_progress_counts_every_pair_once(tmp_path):
     for kind, head in (("cross-encoder", "AutoModelForSequenceClassification"), ("bi-encoder", "AutoModel")):
-        ranker, told = load(str(save(tmp_path / kind, head=head)), kind=kind), []
-        ranker.score(PAIRS * 5, progress=told.append)
-        assert sum(told) == 20
+        ranker, scored = load(str(save(tmp_path / kind, head=head)), kind=kind), []
+        ranker.score(PAIRS * 5, progress=scored.append)
+        assert sum(scored) == 20

@@ -70,8 +70,8 @@ def test_the_fingerprint_follows_config_and_token_types(tmp_path):
     prints = {load(str(save(tmp_path / "plain"))).fingerprint()}
     prints.add(load(rewrite_config(save(tmp_path / "config"), hidden_act="relu")).fingerprint())
     folder = save(tmp_path / "types")
-    told = json.loads((folder / "tokenizer_config.json").read_text())
-    (folder / "tokenizer_config.json").write_text(json.dumps({**told, "model_input_names": ["input_ids"]}))
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps({**settings, "model_input_names": ["input_ids"]}))
     prints.add(load(str(folder)).fingerprint())
     assert len(prints) == 3
     assert load(str(save(tmp_path / "again"))).fingerprint() in prints

@@ -20,7 +20,7 @@ RANK = ("rank", "--ranker", "ranker", "--collection", "tsv", "--run", "first.tre
 
 
 def with_texts(folder: Path) -> Path:
-    """Beside the ranker: two queries of three documents."""
+    """Two queries of three documents."""
     write_tsv(folder / "tsv")
     write_first_stage(folder / "first.trec", queries=2)
     return folder / "ranker"

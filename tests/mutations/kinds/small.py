@@ -13,7 +13,7 @@ from whyrank.collections.records import Retrieved
 from whyrank.collections.trec import write_run
 
 DOCUMENTS = dict(COLLECTION.documents())
-#: Documents a query in the first stage.
+#: Documents per query in the first stage.
 DEPTH = 3
 
 
@@ -63,7 +63,7 @@ def judgements() -> list[str]:
 
 
 def write_first_stage(path: Path, queries: int | None = None) -> Path:
-    """A run of a few documents a query."""
+    """A run of a few documents per query."""
     names = list(DOCUMENTS)
     run = {}
     for number, qid in enumerate(list(COLLECTION.queries)[:queries]):

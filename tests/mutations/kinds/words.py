@@ -1,4 +1,4 @@
-"""Pairs files, synonyms, block lists, IDF, and what a training is told: TOML, query ids, judgements, vectors."""
+"""Pairs files, synonyms, block lists, IDF, and settings of a training: TOML, query ids, judgements, vectors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.learning.small import checkpoint, write_collection
 from tests.mutations.kind import Kind
 from tests.mutations.kinds.small import done, write_first_stage, write_tsv
 
-#: A training that is kept from its work, when all it was told is right, by a folder of somebody else's.
+#: A training that is kept from its work, when all its settings are right, by a folder of somebody else's.
 BLOCKED = "this folder holds other files"
 TOML = """\
 model = "dgre"
