@@ -1,18 +1,24 @@
-# make demo    install and show the main job on the built-in collection
-# make test    install and run the tests
-# make check   lint and types
+# make demo        install and show the main job on the built-in collection
+# make test        install and run the tests that take less than ten minutes together
+# make test-long   the other tests: kills, damaged inputs, trainings, studies, golden results
+# make check       lint and types
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check format clean
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+.PHONY: demo test test-long check format clean
 
 demo: .venv/core
 	$(BIN)/whyrank get ce-minilm-l12
 	$(BIN)/whyrank demo
 
 test: .venv/dev
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(PYTEST) -m "not slow"
+
+test-long: .venv/dev
+	$(PYTEST) -m slow
 
 check: .venv/dev
 	$(BIN)/ruff check src tests benchmarks

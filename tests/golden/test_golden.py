@@ -1,0 +1,76 @@
+"""What every command wrote before the layout was moved, it writes now, but for what is meant."""
+
+import importlib
+import shutil
+from contextlib import nullcontext
+from fnmatch import fnmatch
+from unittest import mock
+
+import pytest
+import torch
+from typer._click.exceptions import NoSuchOption
+
+from tests.cli.run import whyrank_here
+from tests.golden.cases import CASES, FROZEN, INPUTS, QUICK
+from tests.golden.compare import differences
+from tests.golden.digest import Digest
+from tests.golden.meant import MEANT
+
+REAL = ("bi-minilm-l3", "bi-minilm-l6", "ce-minilm-l12")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("golden")
+    shutil.copytree(INPUTS, folder / "inputs")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """As when it was frozen."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def run(case, place):
+    """The folder that the present command writes."""
+    folder = place / case.name
+    if not folder.exists():
+        case.prepare(place / "inputs")
+        if case.out:
+            folder.mkdir()
+        with small(case.sizes):
+            try:  # while flags are being renamed
+                whyrank_here(*case.words(case.now))
+            except NoSuchOption:
+                whyrank_here(*case.words(case.was))
+    return folder
+
+
+def small(sizes):
+    if sizes is None:
+        return nullcontext()
+    kind = getattr(importlib.import_module(sizes.now), sizes.name)
+    return mock.patch.object(kind, "quick", lambda: kind(**sizes.arguments))
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=[pytest.mark.slow] * (case.name not in QUICK), id=case.name) for case in CASES],
+)
+def test_the_numbers_are_what_they_were(case, place, real, monkeypatch):
+    for name in REAL:
+        if name in case.now:
+            real(name)
+    monkeypatch.chdir(place)
+    for other in CASES:
+        if other.name in case.now.split():
+            run(other, place)
+    present = Digest.of(run(case, place))
+    found = differences(Digest.read(FROZEN / f"{case.name}.json.gz"), present)
+    meant = [one for one in MEANT if fnmatch(case.name, one.case)]
+    left = [one for one in found if not any(fnmatch(one, other.what) for other in meant)]
+    assert not left, f"{len(left)} differences:\n" + "\n".join(left[:60])
