@@ -131,7 +131,7 @@ CASES = [
     ),
     _case("patch-zero", f"patch {L3} {TFC1} -n 4 --method ablation", FIRST),
     _case("circuit", f"circuit {CE} {TFC1} --pairs inputs/stmc1.jsonl --pairs inputs/tfc2.jsonl --pairs "
-          f"inputs/lnc1.jsonl --to-logits 8 --to-heads 2 --steps 2 --randoms 1 --max-length 64 --skip {DEMO}"),
+          f"inputs/lnc1.jsonl --to-logits 8 --to-heads 4 --steps 2 --randoms 1 --max-length 64 --skip {DEMO}"),
     _case("semantic-bm", f"semantic-bm {CE} {DEMO} --heads 0.8,1.7 --depth 6 --max-length 64 --least 8"),
     _case("idf", f"idf {L3} {DEMO} --vectors 4"),
     _case("idf-ce", f"idf {CE} {DEMO} --vectors 2"),
@@ -151,9 +151,10 @@ CASES = [
     ),
     _case("study-term-frequency", f"study term-frequency {L3} {DEMO} --quick", sizes=TERM_FREQUENCY),
     _case("study-semantic-circuit", f"study semantic-circuit {CE} {DEMO} --quick", sizes=SEMANTIC_CIRCUIT),
-    _case("study-disentangled", "study disentangled --backbone inputs/tiny/backbone --collection inputs/tiny/judged"
-          " --folds 2 --seeds 2 --depth 12 --epochs 1 --batch 8 --max-length 24 --chunks 1 --positives 1 --audit 2 "
-          "--pairs 2 --readings 8 --only table1,table2,table6,figures,opened --models bm25,drmm,bert,dgre",
+    _case("study-disentangled", "study disentangled --backbone inputs/tiny/backbone --collection "
+          "inputs/tiny/judged --folds 2 --seeds 2 --depth 12 --epochs 1 --batch 8 --max-length 24 --chunks 1 "
+          "--positives 1 --audit 2 --pairs 2 --readings 8 --only "
+          "table1,table2,table6,figures,opened --models bm25,drmm,bert,dgre",
           prepare=_tiny),
 ]  # fmt: skip
 #: What cases leave that others read: the file, its name below `inputs`.

@@ -20,6 +20,8 @@ from safetensors.numpy import load_file
 
 #: Texts longer than this are kept as a hash.
 SHORT = 24
+#: Of a longer table, about so many rows are kept.
+ROWS = 400
 #: What is about the machine, the moment and the version.
 SKIPPED_FILES = ("manifest.json", "config.json", "tokenizer.json", "tokenizer_config.json", "whyrank.json")
 SKIPPED_KEYS = ("seconds", "rate", "pairs_per_second", "machine", "format")
@@ -110,7 +112,10 @@ def _by_key(rows: list[dict[str, Any]]) -> dict[str, Column]:
 
 
 def _columns(table: Mapping[str, Column]) -> dict[str, Column]:
-    return {name: [_cell(value) for value in column] for name, column in table.items()}
+    """About `ROWS` of the rows, and how many there are."""
+    rows = max((len(column) for column in table.values()), default=0)
+    kept = slice(None, None, max(1, rows // ROWS))
+    return {name: [_cell(value) for value in column[kept]] for name, column in table.items()} | {"(rows)": [rows]}
 
 
 def _cell(value: Any) -> Any:

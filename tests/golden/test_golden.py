@@ -57,10 +57,11 @@ def small(sizes):
     return mock.patch.object(kind, "quick", lambda: kind(**sizes.arguments))
 
 
-@pytest.mark.parametrize(
-    "case",
-    [pytest.param(case, marks=[pytest.mark.slow] * (case.name not in QUICK), id=case.name) for case in CASES],
-)
+def marked(case):
+    return pytest.param(case, id=case.name, marks=() if case.name in QUICK else pytest.mark.slow)
+
+
+@pytest.mark.parametrize("case", map(marked, CASES))
 def test_the_numbers_are_what_they_were(case, place, real, monkeypatch):
     for name in REAL:
         if name in case.now:
