@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from whyrank.audit.api import audit as audit
     from whyrank.axioms.api import pairs as pairs
     from whyrank.axioms.axiom import Axiom as Axiom
+    from whyrank.circuits.api import circuit as circuit
+    from whyrank.circuits.semantic_bm.api import semantic_bm as semantic_bm
     from whyrank.collections.collection import Collection as Collection
     from whyrank.collections.given import collection as collection
     from whyrank.core.errors import UserError as UserError
@@ -41,12 +43,14 @@ _PUBLIC = {
     "Ranker": "whyrank.rankers.ranker",
     "Site": "whyrank.encoders.site",
     "UserError": "whyrank.core.errors",
+    "circuit": "whyrank.circuits.api",
     "collection": "whyrank.collections.given",
     "evaluate": "whyrank.evaluation.evaluate",
     "load": "whyrank.rankers.load",
     "pairs": "whyrank.axioms.api",
     "patch": "whyrank.interventions.api",
     "rank": "whyrank.rankers.api",
+    "semantic_bm": "whyrank.circuits.semantic_bm.api",
     "study": "whyrank.papers.api",
 }
 

@@ -1,5 +1,7 @@
 """SemanticBM's samples and features, against readings one at a time and plain loops."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -123,10 +125,10 @@ def test_u0_falls_with_idf_whatever_sign_the_svd_gives(bert):
     idf = token_idf(bert.pieces.tokenizer, "collection", tiny_collection())
     u0 = IdfDimension.of(bert, idf)
     known = np.isfinite(idf.bm25) & idf.whole
-    assert np.corrcoef(u0.u0[: len(idf.bm25)][known], idf.bm25[known])[0, 1] == pytest.approx(u0.told["r"])
-    assert u0.told["r"] < 0 and u0.told["words"] == known.sum()
-    assert np.allclose(IdfDimension.again(bert, u0.told).u0, u0.u0, atol=1e-12)
-    turned = {**u0.told, "anchor": {**u0.told["anchor"], "value": -u0.told["anchor"]["value"]}}
+    assert np.corrcoef(u0.u0[: len(idf.bm25)][known], idf.bm25[known])[0, 1] == pytest.approx(u0.r.value)
+    assert u0.r.value < 0 and u0.r.pairs == known.sum()
+    assert np.allclose(IdfDimension.again(bert, u0.anchor).u0, u0.u0, atol=1e-12)
+    turned = replace(u0.anchor, value=-u0.anchor.value)
     assert np.allclose(IdfDimension.again(bert, turned).u0, -u0.u0, atol=1e-12)
 
 

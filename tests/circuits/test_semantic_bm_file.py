@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import asdict
 
 import pytest
 
@@ -20,23 +21,23 @@ FITTED = {
 
 def changed(path, value):
     """FITTED with another value at `a.b.c`; Ellipsis deletes it."""
-    told = json.loads(json.dumps(FITTED))
+    found = json.loads(json.dumps(FITTED))
     *above, last = path.split(".")
-    inner = told
+    inner = found
     for key in above:
         inner = inner[key]
     if value is ...:
         del inner[last]
     else:
         inner[last] = value
-    return told
+    return found
 
 
 def test_what_is_read(tmp_path):
     (tmp_path / FILE).write_text(json.dumps(FITTED))
-    told = read_fitted(tmp_path / FILE)
-    assert told.parsed_heads == (Head(0, 1),)
-    assert told.slopes.tolist() == [1, -2, 0.25] and told.u0_json() == FITTED["u0"]
+    fitted = read_fitted(tmp_path / FILE)
+    assert fitted.parsed_heads == (Head(0, 1),)
+    assert fitted.slopes.tolist() == [1, -2, 0.25] and asdict(fitted.u0) == FITTED["u0"]
 
 
 @pytest.mark.parametrize(

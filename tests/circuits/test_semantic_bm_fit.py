@@ -1,4 +1,4 @@
-"""SemanticBM from end to end: a planted model is found, both protocols told, and the ranker says why."""
+"""SemanticBM from end to end: a planted model is found, both protocols found, and the ranker says why."""
 
 import json
 from dataclasses import replace
@@ -13,9 +13,8 @@ from whyrank.circuits.head import Head
 from whyrank.circuits.semantic_bm.features import Columns
 from whyrank.circuits.semantic_bm.fit import Choices, fit
 from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
-from whyrank.circuits.semantic_bm.models import SEMANTIC_BM
-from whyrank.circuits.semantic_bm.ranker import FILE
-from whyrank.circuits.semantic_bm.report import write_semantic_bm
+from whyrank.circuits.semantic_bm.report import semantic_bm_page
+from whyrank.circuits.semantic_bm.results import SEMANTIC_BM, SemanticBM
 from whyrank.circuits.semantic_bm.samples import candidates, read_samples
 from whyrank.collections.bm25 import first_stage
 from whyrank.collections.catalogue import open_collection
@@ -25,6 +24,7 @@ from whyrank.core.errors import UserError
 from whyrank.rankers.load import load
 
 HEADS = (Head(0, 3), Head(1, 1))
+FILE = SemanticBM.FILE
 SLOPES = np.array([3.0, -2.0, 0.5, 1.5, 4.0])
 
 
@@ -55,28 +55,27 @@ def planted(material):
 
 
 def models_of(protocol):
-    return {model["name"]: model for model in protocol["models"]}
+    return {model.name: model for model in protocol.models}
 
 
 def test_a_planted_model_is_found_again(planted):
     result, _ = planted
-    assert np.allclose(result.ranker.model.slopes, SLOPES, atol=1e-6)
-    assert result.ranker.model.intercept == pytest.approx(2, abs=1e-6)
-    default = models_of(result.summary["protocols"][0])
-    assert default[SEMANTIC_BM]["pearson"]["r"] == pytest.approx(1)
-    assert default[SEMANTIC_BM]["spearman"]["mean"] == pytest.approx(1)
-    assert default[SEMANTIC_BM]["columns"] == [5] and default[SEMANTIC_BM]["rank"] == [5]
+    assert np.allclose([one.slope for one in result.model.coefficients], SLOPES, atol=1e-6)
+    assert result.model.intercept == pytest.approx(2, abs=1e-6)
+    default = models_of(result.default)
+    assert default[SEMANTIC_BM].pearson.value == pytest.approx(1)
+    assert default[SEMANTIC_BM].spearman.mean.value == pytest.approx(1)
+    assert default[SEMANTIC_BM].columns == (5,) and default[SEMANTIC_BM].rank == (5,)
     for name in ("u0_only", "matching_only", "no_interaction", "bm25", "random_features"):
-        assert default[name]["pearson"]["r"] < 0.999, name
-    assert default[SEMANTIC_BM]["ndcg_share"] == pytest.approx(1)
-    told = result.summary["model"]["coefficients"]
-    assert [one["feature"] for one in told][:3] == ["u0", "matching L0.H3", "matching L1.H1"]
-    assert np.allclose([one["slope"] for one in told], SLOPES, atol=1e-6)
-    for one in told:
-        if one["low"] is None:
-            assert one["no_interval"] in ("too few queries", "no spread")
+        assert default[name].pearson.value < 0.999, name
+    assert default[SEMANTIC_BM].ndcg_share == pytest.approx(1)
+    columns = result.model.coefficients
+    assert [one.feature for one in columns][:3] == ["u0", "matching L0.H3", "matching L1.H1"]
+    for one in (column.standardised for column in columns):
+        if one.low is None:
+            assert one.no_interval in ("too few queries", "no spread")
         else:
-            assert one["low"] <= one["standardised"] + 1e-6 and one["high"] >= one["standardised"] - 1e-6
+            assert one.low <= one.value + 1e-6 and one.high >= one.value - 1e-6
 
 
 def test_predictions_are_a_row_a_sample_and_protocol_and_give_the_measures_again(planted):
@@ -86,63 +85,62 @@ def test_predictions_are_a_row_a_sample_and_protocol_and_give_the_measures_again
     assert len(mine) == len(samples) and set(mine["split"]) == {"train", "test"}
     test = mine[mine["split"] == "test"]
     assert not set(test["qid"]) & set(mine[mine["split"] == "train"]["qid"])
-    for name, told in models_of(result.summary["protocols"][0]).items():
-        if told["pearson"]["r"] is not None:
-            assert np.corrcoef(test["cross_encoder"], test[name])[0, 1] == pytest.approx(told["pearson"]["r"])
-    draws = result.summary["protocols"][0]["random_heads"]["draws"]
-    for i, one in enumerate(draws):
-        assert np.corrcoef(test["cross_encoder"], test[f"random_heads_{i}"])[0, 1] == pytest.approx(one["pearson"])
-        assert not {Head.parse(head) for head in one["heads"]} & set(HEADS)
+    assert test.equals(result.test_part())
+    for name, one in models_of(result.default).items():
+        if one.pearson.value is not None:
+            assert np.corrcoef(test["cross_encoder"], test[name])[0, 1] == pytest.approx(one.pearson.value)
+    for i, one in enumerate(result.default.random_heads.draws):
+        assert np.corrcoef(test["cross_encoder"], test[f"random_heads_{i}"])[0, 1] == pytest.approx(one.pearson)
+        assert not {Head.parse(head) for head in one.heads} & set(HEADS)
 
 
 def test_the_papers_protocol_has_a_model_for_each_query_length(planted):
     result, samples = planted
-    paper = result.summary["protocols"][1]
-    lengths = [group["query_tokens"] for group in paper["groups"]]
+    paper = result.paper
+    lengths = [group.query_tokens for group in paper.groups]
     sizes = {int(n): int((samples.lengths == n).sum()) for n in set(samples.lengths)}
     assert lengths == sorted(n for n, size in sizes.items() if size > 30) and lengths
-    assert paper["samples"] + paper["left_out"] == len(samples)
-    assert [len(one["coefficients"]) for one in result.summary["paper_models"]] == [5 * n for n in lengths]
-    assert models_of(paper)[SEMANTIC_BM]["columns"] == [5 * n for n in lengths]
-    assert len(models_of(paper)["bm25"]["chosen"]) == len(lengths)
-    values = models_of(paper)[SEMANTIC_BM]["by_group"]["values"]
-    assert models_of(paper)[SEMANTIC_BM]["by_group"]["median"] == pytest.approx(np.median(values))
-    assert len(result.summary["choices"]) == 8
-    default = next(one for one in result.summary["choices"] if not one["by_position"] and not one["sep"])
-    assert default["split"] == "query" and default["pearson"]["r"] == pytest.approx(1)
+    assert paper.samples + paper.dropped == len(samples)
+    assert [one.query_tokens for one in result.paper_models] == lengths
+    assert [len(one.coefficients) for one in result.paper_models] == [5 * n for n in lengths]
+    assert models_of(paper)[SEMANTIC_BM].columns == tuple(5 * n for n in lengths)
+    assert len(models_of(paper)["bm25"].chosen) == len(lengths)
+    by_group = models_of(paper)[SEMANTIC_BM].by_group
+    assert by_group.median == pytest.approx(np.median(by_group.values))
+    assert len(result.choices) == 8
+    default = next(one for one in result.choices if not one.by_position and not one.sep)
+    assert default.split == "query" and default.pearson.value == pytest.approx(1)
 
 
 def test_without_a_group_that_is_large_enough_there_is_only_our_protocol(material):
     result = fit(*material, Choices(HEADS))
-    paper = result.summary["protocols"][1]
-    assert paper["models"] == [] and paper["groups"] == [] and paper["left_out"] == len(material[2])
+    assert result.paper.models == () and result.paper.groups == () and result.paper.dropped == len(material[2])
     assert set(result.predictions["protocol"]) == {"default"}
-    json.dumps(result.summary, allow_nan=False)
+    json.dumps(result.to_json(), allow_nan=False)
 
 
 def test_without_judgements_and_large_groups_there_is_a_report_all_the_same(material, tmp_path):
     ranker, collection, samples, u0 = material
     unjudged = Collection("unjudged", collection.documents, collection.queries)
-    summary = fit(ranker, unjudged, samples, u0, Choices(HEADS)).summary
-    default = summary["protocols"][0]
-    assert default["cross_encoder"]["ndcg"] is None and default["random_heads"]["ndcg"] is None
-    assert all(model["ndcg"] is None and model["ndcg_share"] is None for model in default["models"])
-    told = {**summary, "first_stage": "a run", "depth": 10, "circuit": None}
-    paths = write_semantic_bm(told, [("q", "<b>", 1.0, 2.0), ("q", "e", 0.0, 0.5)], tmp_path, {"command": "x"})
-    assert all(path.stat().st_size for path in paths)
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    result = fit(ranker, unjudged, samples, u0, Choices(HEADS, first_stage="a run <b>"))
+    assert result.default.cross_encoder_ndcg is None and result.default.random_heads.ndcg is None
+    assert all(model.ndcg is None and model.ndcg_share is None for model in result.default.models)
+    path = semantic_bm_page(result).write(tmp_path / "report.html", {"command": "x"})
+    page = path.read_text(encoding="utf-8")
     assert "No query length has so many here" in page and "0.8157" in page and "<b>" not in page
+    read = SemanticBM.from_json(result.to_json())
+    assert "models" in read.figures() and "predicted" not in read.figures(), "it has no predictions to draw"
 
 
 def test_a_circuit_of_all_heads_leaves_none_to_draw(material):
     every = tuple(Head(layer, head) for layer in range(3) for head in range(4))
     result = fit(*material, Choices(HEADS, taken=every))
-    assert result.summary["protocols"][0]["random_heads"] is None
+    assert result.default.random_heads is None
 
 
 @pytest.fixture
 def run(planted, tmp_path):
-    (tmp_path / FILE).write_text(json.dumps(planted[0].summary), encoding="utf-8")
+    (tmp_path / FILE).write_text(json.dumps(planted[0].to_json()), encoding="utf-8")
     return tmp_path
 
 
@@ -156,22 +154,21 @@ def test_the_fitted_model_is_loaded_as_a_ranker_and_gives_its_predictions(plante
     ranked = ranker.rank("red cat", {"a": "the red cat", "b": "slow house"})
     assert [one.score for one in ranked] == sorted((one.score for one in ranked), reverse=True)
     assert ranker.scores([("red cat", "house " * 99)]).cut == 1
-    assert ranker.fingerprint() == load(f"semantic-bm:{run}").fingerprint() == result.ranker.fingerprint()
+    assert ranker.fingerprint() == load(f"semantic-bm:{run}").fingerprint()
 
 
 def test_an_explanation_sums_to_the_score(run):
     ranker = load(f"semantic-bm:{run}")
     query, text = "red cat berlin", "the red cat runs in berlin"
-    told = ranker.explain(query, text)
-    assert [term.token for term in told.terms] == ["red", "cat", "berlin"]
-    assert told.score == pytest.approx(float(ranker.score([(query, text)])[0]), abs=1e-9)
-    assert told.intercept + sum(term.total for term in told.terms) == pytest.approx(told.score, abs=1e-9)
-    for term in told.terms:
+    found = ranker.explain(query, text)
+    assert [term.token for term in found.terms] == ["red", "cat", "berlin"]
+    assert found.score == pytest.approx(float(ranker.score([(query, text)])[0]), abs=1e-9)
+    assert found.intercept + sum(term.total for term in found.terms) == pytest.approx(found.score, abs=1e-9)
+    for term in found.terms:
         assert term.idf == pytest.approx(SLOPES[0] * term.f, abs=1e-5)
         for k in range(2):
             assert term.matching[k] == pytest.approx(SLOPES[1 + k] * term.reads[k], abs=1e-5)
             assert term.interaction[k] == pytest.approx(SLOPES[3 + k] * term.f * term.reads[k], abs=1e-5)
-    assert json.dumps(told.to_json())
     with pytest.raises(UserError, match="the query is empty"):
         ranker.explain(" ", text)
 
@@ -185,16 +182,16 @@ def test_only_the_layers_that_hold_the_heads_are_run(run, monkeypatch):
     assert layers == [0], "of the second layer only the patterns, of the third nothing"
 
 
-def test_what_is_refused_when_it_is_loaded(run, folder, tmp_path, planted):
+def test_what_is_refused_when_it_is_loaded(run, folder, tmp_path, material):
     with pytest.raises(UserError, match=r"no such file.*semantic-bm:RUN"):
         load(f"semantic-bm:{tmp_path / 'nothing'}")
     with pytest.raises(UserError, match="no longer the ranker"):
         load(f"semantic-bm:{run}", max_length=12)
-    told = json.loads((run / FILE).read_text())
-    (run / FILE).write_text(json.dumps({**told, "heads": told["heads"][:1]}))
+    found = json.loads((run / FILE).read_text())
+    (run / FILE).write_text(json.dumps({**found, "heads": found["heads"][:1]}))
     with pytest.raises(UserError, match=r"semantic_bm\.json: field model\.coefficients: \d for 1 head"):
         load(f"semantic-bm:{run}")
-    ranker = planted[0].ranker.base
+    ranker = material[0]
     weight = ranker.encoder.anatomy.module.encoder.layer[0].output.dense.weight
     changed = tmp_path / "changed"
     with torch.no_grad():
@@ -206,7 +203,7 @@ def test_what_is_refused_when_it_is_loaded(run, folder, tmp_path, planted):
             weight[0, 0] -= 1
     for path in folder.glob("*token*"):
         (changed / path.name).write_bytes(path.read_bytes())
-    (run / FILE).write_text(json.dumps({**told, "ranker": {**told["ranker"], "load": str(changed)}}))
+    (run / FILE).write_text(json.dumps({**found, "ranker": {**found["ranker"], "load": str(changed)}}))
     with pytest.raises(UserError, match="no longer the ranker that this model was fitted to"):
         load(f"semantic-bm:{run}")
 
@@ -217,10 +214,10 @@ def test_a_real_cross_encoder_is_fitted_by_two_of_the_papers_heads_and_loaded_ag
     samples = read_samples(ranker, candidates(collection, stage, 2))
     u0 = IdfDimension.of(ranker, token_idf(ranker.pieces.tokenizer, "collection", collection))
     result = fit(ranker, collection, samples, u0, Choices((Head(5, 9), Head(8, 1))))
-    assert u0.told["r"] < -0.15, "rare words have a lower U0"
+    assert u0.r.value < -0.15, "rare words have a lower U0"
     train = result.predictions[result.predictions["split"] == "train"]
     assert np.corrcoef(train["cross_encoder"], train["semantic_bm"])[0, 1] > 0.5
-    (tmp_path / FILE).write_text(json.dumps(result.summary), encoding="utf-8")
+    (tmp_path / FILE).write_text(json.dumps(result.to_json()), encoding="utf-8")
     again = load(f"semantic-bm:{tmp_path}")
     assert again.model.layers == 9 and again.base.encoder.layers == 12
     pairs = [(pair.query, pair.text) for pair in samples.pairs[:3]]

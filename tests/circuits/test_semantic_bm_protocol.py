@@ -75,17 +75,17 @@ def test_spearman_is_scipys_within_each_query(held_out):
         stats.spearmanr(predictions[held_out.qids == qid], held_out.scores[held_out.qids == qid]).statistic
         for qid in ("q1", "q2", "q3", "q4", "q5", "q6")
     ]
-    told = held_out.spearman(predictions)
-    assert told["queries"] == 6 and told["mean"] == pytest.approx(np.mean(expected))
-    assert told["median"] == pytest.approx(np.median(expected)) and told["sd"] == pytest.approx(
+    found = held_out.spearman(predictions)
+    assert found.mean.queries == 6 and found.mean.value == pytest.approx(np.mean(expected))
+    assert found.median == pytest.approx(np.median(expected)) and found.sd == pytest.approx(
         np.std(expected, ddof=1)
     )
-    assert told["low"] <= told["mean"] <= told["high"]
+    assert found.mean.low <= found.mean.value <= found.mean.high
 
 
 def test_spearman_of_what_does_not_differ_within_a_query_is_not_defined(held_out):
-    told = held_out.spearman(np.array([hash(qid) % 7 for qid in held_out.qids], dtype=float))
-    assert told["queries"] == 0 and told["mean"] is None
+    found = held_out.spearman(np.array([hash(qid) % 7 for qid in held_out.qids], dtype=float))
+    assert found.mean.queries == 0 and found.mean.value is None
     assert np.isnan(rank_correlation(np.array([1.0, 2]), np.array([1.0, 2])))
 
 
@@ -98,8 +98,8 @@ def test_ndcg_is_ir_measures_on_the_judged_queries_of_the_test_part(held_out):
     }
     judged = {qid: held_out.qrels[qid] for qid in run}
     expected = ir_measures.calc_aggregate([ir_measures.nDCG @ 10], judged, run)[ir_measures.nDCG @ 10]
-    told = held_out.ndcg(predictions)
-    assert told["queries"] == 3 and told["mean"] == pytest.approx(expected)
+    found = held_out.ndcg(predictions)
+    assert found.mean.queries == 3 and found.mean.value == pytest.approx(expected)
     assert HeldOut(held_out.qids, held_out.docnos, held_out.scores, {}).ndcg(predictions) is None
 
 
@@ -111,11 +111,12 @@ def test_pearson_is_pooled_and_differences_are_paired(held_out):
         "worse": held_out.scores + 3 * noise[1],
         "constant": np.full(len(held_out.scores), 0.1),
     }
-    told = held_out.pearson(predictions, "semantic_bm")
+    found = held_out.pearson(predictions, "semantic_bm")
     for name in ("semantic_bm", "worse"):
-        assert told[name]["r"] == pytest.approx(stats.pearsonr(predictions[name], held_out.scores).statistic)
-    assert told["semantic_bm"]["less"] is None and told["semantic_bm"]["queries"] == 7
-    assert told["same"]["less"] == pytest.approx({"by": 0, "low": 0, "high": 0}, abs=1e-9)
-    assert told["worse"]["less"]["by"] == pytest.approx(told["semantic_bm"]["r"] - told["worse"]["r"])
-    assert told["worse"]["less"]["low"] > 0
-    assert told["constant"]["r"] is None and told["constant"]["less"]["by"] is None
+        assert found[name][0].value == pytest.approx(stats.pearsonr(predictions[name], held_out.scores).statistic)
+    (own, none), (_, same), (worse, less), (constant, nothing) = found.values()
+    assert none is None and own.queries == 7
+    assert (same.value, same.low, same.high) == pytest.approx((0, 0, 0), abs=1e-9)
+    assert less.value == pytest.approx(own.value - worse.value)
+    assert less.low > 0
+    assert constant.value is None and nothing.value is None

@@ -64,8 +64,8 @@ def test_settings_are_chosen_on_the_training_rows_only(demo):
     scores = 3 * counts.bm25(1.7, 0.3) - 2
     train, test = np.arange(0, len(pairs), 2), np.arange(1, len(pairs), 2)
     scores[test] = np.random.default_rng(0).normal(size=len(test))
-    column, told = lexical(counts)["bm25"](scores, train)
-    assert told == {"k1": 1.7, "b": 0.3} and np.array_equal(column, counts.bm25(1.7, 0.3))
+    column, chosen = lexical(counts)["bm25"](scores, train)
+    assert chosen == {"k1": 1.7, "b": 0.3} and np.array_equal(column, counts.bm25(1.7, 0.3))
     best = max((np.corrcoef(counts.bm25(k1, b)[test], scores[test])[0, 1], k1, b) for k1 in K1 for b in B)
     assert lexical(counts)["bm25"](scores, test)[1] == {"k1": best[1], "b": best[2]}
     assert set(lexical(counts)) == {"bm25", "tf_idf", "query_likelihood"}

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.resources import files
 from pathlib import Path
 
 import jsonschema
@@ -18,7 +17,8 @@ import pytest
 from tests.checkpoints import save
 from tests.circuits.tiny_search import tiny_collection
 from tests.cli.run import one_line, whyrank
-from whyrank.cli.semantic_bm import semantic_bm
+from whyrank.circuits.semantic_bm.api import semantic_bm
+from whyrank.circuits.semantic_bm.results import SemanticBM
 from whyrank.core.errors import UserError
 
 HEADS = "0.3,L1.H1"
@@ -54,7 +54,7 @@ def done(ranker, collection, tmp_path_factory):
     roles = {"matching": ["L0.H3", "L1.H1"], "scoring": ["L2.H0"], "contextualization": []}
     (circuit / "circuit.json").write_text(json.dumps({"roles": roles}), encoding="utf-8")
     out = tmp_path_factory.mktemp("runs") / "run"
-    how = ["--circuit", circuit, "--depth", 8, "--least", 20]
+    how = ["--circuit", circuit, "--depth", 8, "--min-samples", 20]
     finished = whyrank("semantic-bm", "--ranker", ranker, "--collection", collection, *how, "-o", out)
     assert finished.returncode == 0, finished.stderr
     return out, finished
@@ -67,8 +67,7 @@ def test_what_it_writes(done):
         "coefficients.svg",
     }  # fmt: skip
     summary = json.loads((out / "semantic_bm.json").read_text())
-    schema = json.loads(files("whyrank.pages").joinpath("schemas/semantic_bm.schema.json").read_text())
-    jsonschema.validate(summary, schema)
+    jsonschema.validate(summary, SemanticBM.schema())
     assert summary["heads"] == ["L0.H3", "L1.H1"] and summary["queries"] == 16
     assert [protocol["name"] for protocol in summary["protocols"]] == ["default", "paper"]
     drawn = summary["protocols"][0]["random_heads"]["draws"]
@@ -77,7 +76,7 @@ def test_what_it_writes(done):
     assert (frame["protocol"] == "default").sum() == summary["samples"]
     test = frame[(frame["protocol"] == "default") & (frame["split"] == "test")]
     r = np.corrcoef(test["cross_encoder"], test["semantic_bm"])[0, 1]
-    assert r == pytest.approx(summary["protocols"][0]["models"][0]["pearson"]["r"])
+    assert r == pytest.approx(summary["protocols"][0]["models"][0]["pearson"]["value"])
     page = (out / "report.html").read_text()
     assert page.count("<svg") == 3 and 'src="http' not in page and "0.8157" in page and "278,194" in page
     assert "SemanticBM" in finished.stdout and "term by term" in finished.stdout and "intercept" in finished.stdout
@@ -96,6 +95,23 @@ def test_the_fitted_model_ranks(done, collection, tmp_path):
     assert len(lines) == len(frame)
     for qid, _, docno, _, score, _ in lines:
         assert float(score) == pytest.approx(frame.loc[(qid, docno), "semantic_bm"], abs=1e-4)
+
+
+def test_finished_work_is_read_and_saved_again(done, ranker, collection, tmp_path, monkeypatch):
+    out, _ = done
+    result = SemanticBM.read(out)
+    assert result == SemanticBM.from_json(result.to_json()) and len(result.predictions) == len(result.to_pandas())
+    monkeypatch.setattr("whyrank.circuits.semantic_bm.api.fit", lambda *a: pytest.fail("done again"))
+    how = {"circuit": Path(result.circuit), "depth": 8, "min_samples": 20}
+    assert semantic_bm(str(ranker), str(collection), out=out, **how) == result
+    names = {path.name for path in result.save(tmp_path / "saved")}
+    assert names | {"manifest.json"} == {path.name for path in out.iterdir()}
+    assert SemanticBM.read(tmp_path / "saved").predictions.equals(result.predictions)
+    first, second = result.verdict()
+    assert "2 matching heads" in first and "random draws of other heads" in second
+    page = (out / "report.html").read_text()
+    assert page.index("random draws of other heads") < page.index("<svg") < page.index("<table")
+    assert len(result.plot().patches) == len(result.default.models) + 1
 
 
 def start(ranker, collection, out):
@@ -146,23 +162,23 @@ def test_too_few_queries_and_a_bi_encoder_are_refused_in_one_line(ranker, tmp_pa
 @pytest.mark.parametrize(
     ("how", "told"),
     [
-        ({}, "either --circuit RUN"),
-        ({"heads": HEADS, "circuit": Path("somewhere")}, "either --circuit RUN"),
+        ({}, "either circuit (a run"),
+        ({"heads": HEADS, "circuit": Path("somewhere")}, "either circuit (a run"),
         ({"heads": HEADS, "queries": 5}, "5 queries"),
         ({"heads": "9.1"}, "layers are 0 to 2"),
         ({"heads": "8.x"}, "'8.x' is not a head"),
-        ({"heads": " , "}, "names no head"),
+        ({"heads": " , "}, "heads names no head"),
         ({"circuit": Path("/nothing")}, "no circuit.json here"),
         ({"heads": HEADS, "idf": "nothing"}, "no IDF 'nothing'"),
     ],
 )
 def test_what_it_refuses(ranker, collection, tmp_path, how, told):
     with pytest.raises(UserError, match=re.escape(told)):
-        semantic_bm(str(ranker), str(collection), tmp_path / "x", **how)
+        semantic_bm(str(ranker), str(collection), out=tmp_path / "x", **how)
     assert not (tmp_path / "x").exists(), "nothing is left of what was refused"
 
 
 def test_a_circuit_without_matching_heads_is_refused(ranker, collection, tmp_path):
     (tmp_path / "circuit.json").write_text(json.dumps({"roles": {"matching": [], "scoring": ["L1.H1"]}}))
     with pytest.raises(UserError, match="no matching head"):
-        semantic_bm(str(ranker), str(collection), tmp_path / "x", circuit=tmp_path)
+        semantic_bm(str(ranker), str(collection), out=tmp_path / "x", circuit=tmp_path)

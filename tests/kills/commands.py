@@ -115,8 +115,8 @@ COMMANDS = [
         "--pairs", "TFC2.jsonl", "--pairs-to-heads", "3", "--randoms", "1", "--steps", "2", "-o", "out",
     ),
     _line(
-        "semantic-bm", _semantic_bm, "semantic-bm", *RANKED, "--circuit", "circuit", "--depth", "4", "--least",
-        "8", "-o", "out",
+        "semantic-bm", _semantic_bm, "semantic-bm", *RANKED, "--circuit", "circuit", "--depth", "4",
+        "--min-samples", "8", "-o", "out",
     ),
     _line("idf", _ranker, "idf", *RANKED, "--vectors", "2", "-o", "out"),
     _line("edit", _dialed, "edit", *DIALED, "--up", "cat=5", "--preview", "-o", "out", "--save", "new"),

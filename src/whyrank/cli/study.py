@@ -168,15 +168,16 @@ def commands() -> dict[str, Callable[..., object]]:
     """The commands that are not verbs yet, as verbs; each goes when its verb comes."""
     from whyrank.axioms.api import pairs
     from whyrank.circuits.api import circuit
+    from whyrank.circuits.semantic_bm.api import semantic_bm
     from whyrank.cli.edit import edit
     from whyrank.cli.finetune import finetune
     from whyrank.cli.idf import idf
     from whyrank.cli.patch import patch
-    from whyrank.cli.semantic_bm import semantic_bm
     from whyrank.cli.suppress import suppress
 
-    some = (patch, idf, edit, suppress, semantic_bm, finetune)
-    return {"pairs": pairs, "circuit": circuit, **{one.__name__: _as_verb(one) for one in some}}
+    some = (patch, idf, edit, suppress, finetune)
+    verbs = {"pairs": pairs, "circuit": circuit, "semantic_bm": semantic_bm}
+    return {**verbs, **{one.__name__: _as_verb(one) for one in some}}
 
 
 def _as_verb(run: Callable[..., None]) -> Callable[..., None]:

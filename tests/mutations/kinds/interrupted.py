@@ -47,7 +47,7 @@ def _semantic_bm(folder: Path) -> None:
     write_collection(folder / "beir")
     killed(
         folder,
-        "whyrank.circuits.semantic_bm.report.write_semantic_bm",
+        "whyrank.circuits.semantic_bm.report.semantic_bm_page",
         *SEMANTIC_BM,
         "--heads",
         "0.1",

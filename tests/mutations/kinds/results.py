@@ -17,7 +17,7 @@ from whyrank.learning.models.network import Ingredients
 from whyrank.learning.saved import save_trained
 from whyrank.rankers.find import find_checkpoint
 
-SEMANTIC_BM = ("semantic-bm", "--ranker", "ranker", "--collection", "beir", "--depth", "4", "--least", "5")
+SEMANTIC_BM = ("semantic-bm", "--ranker", "ranker", "--collection", "beir", "--depth", "4", "--min-samples", "5")
 
 
 def _trained(model: str, folder: Path) -> None:

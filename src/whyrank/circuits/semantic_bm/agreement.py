@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from whyrank.circuits.semantic_bm.results import OverQueries
 from whyrank.collections.records import Qrels
-from whyrank.evaluation.bootstrap import clustered_intervals
 from whyrank.evaluation.correlation import ClusteredMoments
-from whyrank.evaluation.interval import NOT_DEFINED, Interval
+from whyrank.evaluation.estimate import Estimate
 from whyrank.evaluation.measures import per_query
-from whyrank.interventions.statistics import finite
 
 MEASURE = "nDCG@10"
 #: A rank correlation of fewer documents says nothing.
@@ -30,7 +28,9 @@ class HeldOut:
     qrels: Qrels
     seed: int = 0
 
-    def pearson(self, predictions: Mapping[str, np.ndarray], model: str) -> dict[str, dict[str, Any]]:
+    def pearson(
+        self, predictions: Mapping[str, np.ndarray], model: str
+    ) -> dict[str, tuple[Estimate, Estimate | None]]:
         """r with the scores, pooled, of each prediction, and by how much it is less than that of `model`.
 
         Intervals redraw whole queries, the same ones for all predictions, so that differences are paired.
@@ -44,24 +44,23 @@ class HeldOut:
         own = list(predictions).index(model)
         found, again = moments.correlations(seed=self.seed), moments.resampled(seed=self.seed)
         less = again.map(lambda rows: rows[:, [own]] - rows)
-        gaps = less.intervals()
         return {
-            name: {
-                "r": finite(one.r), **one.interval.to_json(), "n": one.n, "queries": one.clusters,
-                "less": None if i == own else {"by": finite(float(less.value[i])), **gaps[i].to_json()},
-            }
-            for i, (name, one) in enumerate(zip(predictions, found, strict=True))
-        }  # fmt: skip
+            name: (
+                Estimate.of(*r),
+                None if i == own else Estimate.of(float(less.value[i]), interval, r.n, r.clusters),
+            )
+            for i, (name, r, interval) in enumerate(zip(predictions, found, less.intervals(), strict=True))
+        }
 
-    def spearman(self, predictions: np.ndarray) -> dict[str, Any]:
-        """The mean over queries of the rank correlation within the query."""
+    def spearman(self, predictions: np.ndarray) -> OverQueries:
+        """The rank correlation within each query."""
         values = {
             qid: rank_correlation(predictions[self.qids == qid], self.scores[self.qids == qid])
             for qid in dict.fromkeys(self.qids.tolist())
         }
         return self._over_queries({qid: value for qid, value in values.items() if np.isfinite(value)})
 
-    def ndcg(self, predictions: np.ndarray) -> dict[str, Any] | None:
+    def ndcg(self, predictions: np.ndarray) -> OverQueries | None:
         """Against the judgements, over the judged queries of the test part; None where there is none."""
         run: dict[str, dict[str, float]] = {}
         for qid, docno, value in zip(self.qids.tolist(), self.docnos.tolist(), predictions.tolist(), strict=True):
@@ -72,16 +71,9 @@ class HeldOut:
         rows = per_query({qid: run[qid] for qid in judged}, judged, [MEASURE])
         return self._over_queries({row.qid: row.value for row in rows})
 
-    def _over_queries(self, values: Mapping[str, float]) -> dict[str, Any]:
-        column = np.array(list(values.values()), dtype=float)
-        if not len(column):
-            nothing = Interval.none(NOT_DEFINED).to_json()
-            return {"mean": None, **nothing, "median": None, "sd": None, "queries": 0}
-        (interval,) = clustered_intervals(column[:, None], list(values), seed=self.seed)
-        return {
-            "mean": float(column.mean()), **interval.to_json(),
-            **spread(column), "queries": len(column),
-        }  # fmt: skip
+    def _over_queries(self, values: Mapping[str, float]) -> OverQueries:
+        column = list(values.values())
+        return OverQueries(Estimate.mean(column, list(values), self.seed), median(column), deviation(column))
 
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
@@ -98,10 +90,10 @@ def correlation(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.corrcoef(a, b)[0, 1])
 
 
-def spread(values: Sequence[float] | np.ndarray) -> dict[str, float | None]:
-    """The median, and the deviation of a sample."""
-    column = np.asarray(values, dtype=float)
-    return {
-        "median": float(np.median(column)) if len(column) else None,
-        "sd": float(column.std(ddof=1)) if len(column) > 1 else None,
-    }
+def median(values: Sequence[float]) -> float | None:
+    return float(np.median(values)) if len(values) else None
+
+
+def deviation(values: Sequence[float]) -> float | None:
+    """Of a sample."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else None

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from whyrank.circuits.head import Head
+from whyrank.circuits.semantic_bm.results import Anchor, BaseRanker, SemanticBM
 from whyrank.core.errors import UserError, located
 from whyrank.core.json_file import read_json
 
-FILE = "semantic_bm.json"
+FILE = SemanticBM.FILE
 
 
 @dataclass(frozen=True)
-class BaseRanker:
-    """The cross-encoder that the model was fitted to: its name, where it is, what tells it from any other."""
-
-    name: str
-    load: str
-    settings: dict[str, Any]
-    fingerprint: str
-
-
-@dataclass(frozen=True)
-class Coefficient:
+class Slope:
     """One column's slope."""
 
     slope: float
@@ -37,19 +27,11 @@ class Fit:
     """The regression."""
 
     intercept: float
-    coefficients: list[Coefficient]
+    coefficients: list[Slope]
 
 
 @dataclass(frozen=True)
-class Anchor:
-    """The token that fixes the sign of U0, and its value there."""
-
-    token: int
-    value: float
-
-
-@dataclass(frozen=True)
-class U0:
+class Anchored:
     """What is needed to make the IDF dimension again."""
 
     anchor: Anchor
@@ -63,7 +45,7 @@ class Fitted:
     heads: list[str]
     sep: bool
     model: Fit
-    u0: U0
+    u0: Anchored
 
     @property
     def parsed_heads(self) -> tuple[Head, ...]:
@@ -73,23 +55,20 @@ class Fitted:
     def slopes(self) -> np.ndarray:
         return np.array([one.slope for one in self.model.coefficients], dtype=float)
 
-    def u0_json(self) -> dict[str, Any]:
-        return asdict(self.u0)
-
 
 def read_fitted(path: Path) -> Fitted:
     """The file, each field of its type, the numbers finite, and as many of them as the heads need."""
     again = "run whyrank semantic-bm again"
-    told: Fitted = read_json(path, Fitted, todo="give the run folder of whyrank semantic-bm: semantic-bm:RUN")
+    fitted: Fitted = read_json(path, Fitted, todo="give the run folder of whyrank semantic-bm: semantic-bm:RUN")
     with located(path):
-        heads, slopes = told.parsed_heads, told.slopes
-        if not told.ranker.load.strip():
+        heads, slopes = fitted.parsed_heads, fitted.slopes
+        if not fitted.ranker.load.strip():
             raise UserError("field ranker.load: blank", todo=again)
         if not heads:
             raise UserError("field heads: empty", todo=again)
         if len(slopes) != 1 + 2 * len(heads):
             what = f"{len(slopes)} for {len(heads)} heads, not {1 + 2 * len(heads)}"
             raise UserError(f"field model.coefficients: {what}", todo=again)
-        if not np.isfinite([told.model.intercept, told.u0.anchor.value, *slopes]).all():
+        if not np.isfinite([fitted.model.intercept, fitted.u0.anchor.value, *slopes]).all():
             raise UserError("field model: a number that is too large", todo=again)
-    return told
+    return fitted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,18 +12,17 @@ from whyrank.circuits.head import Head
 from whyrank.circuits.semantic_bm.features import NESTED, PARTS, Columns
 from whyrank.circuits.semantic_bm.protocol import Group, Protocol
 from whyrank.circuits.semantic_bm.regression import Linear
-from whyrank.circuits.semantic_bm.rivals import Rival, Rivals
+from whyrank.circuits.semantic_bm.rivals import Rival, Rivals, Settings
 
-SEMANTIC_BM = "semantic_bm"
 #: How often other heads are drawn, as many as SemanticBM has.
 DRAWS = 10
 
 
 class Made(NamedTuple):
-    """The columns of a group's samples [rows, p], and what was chosen to make them."""
+    """The columns of a group's samples [rows, p], and the settings that were chosen to make them."""
 
     columns: np.ndarray
-    told: dict[str, Any]
+    settings: Settings
 
 
 Maker = Callable[[Group], Made]
@@ -35,7 +34,7 @@ class Fitted:
 
     predictions: np.ndarray
     fits: list[Linear] = field(default_factory=list)
-    told: list[dict[str, Any]] = field(default_factory=list)
+    settings: list[Settings] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,17 +68,17 @@ class Bench:
         scores = self.columns.samples.scores
         fitted = Fitted(np.full(len(scores), np.nan))
         for group in groups:
-            x, told = maker(group)
+            x, settings = maker(group)
             line = Linear.fit(x[~group.test], scores[group.trained])
             fitted.predictions[group.rows] = line.predict(x)
             fitted.fits.append(line)
-            fitted.told.append(told)
+            fitted.settings.append(settings)
         return fitted
 
     def _of_words(self, make: Rival) -> Maker:
         def made(group: Group) -> Made:
-            column, told = make(self.columns.samples.scores, group.trained)
-            return Made(column[group.rows][:, None], told)
+            column, settings = make(self.columns.samples.scores, group.trained)
+            return Made(column[group.rows][:, None], settings)
 
         return made
 

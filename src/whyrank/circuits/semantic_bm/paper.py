@@ -1,10 +1,10 @@
-"""What the paper reports of SemanticBM, and ours beside it."""
+"""What the paper reports of SemanticBM, and what was measured here."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from whyrank.circuits.semantic_bm.tables import NAMES, models_table, with_interval
+from whyrank.circuits.semantic_bm.results import ByGroup, OverQueries, ProtocolResult
+from whyrank.circuits.semantic_bm.tables import NAMES, models_table, text_of
+from whyrank.pages.numbers import counted
 from whyrank.pages.page import Cell, Report
 
 #: What the paper reports (cross-encoder/ms-marco-MiniLM-L-12-v2) on its own pairs: Pearson.
@@ -29,72 +29,78 @@ MEASURES = {
     "spearman": "Spearman over queries",
     "ndcg": "nDCG@10 over queries",
 }
-Protocol = dict[str, Any]
 
 
-def paper_section(report: Report, default: Protocol, paper: Protocol) -> None:
-    """The results under the paper's protocol, and the paper's own beside them."""
-    report.paragraph(
+def paper_section(page: Report, default: ProtocolResult, paper: ProtocolResult) -> None:
+    """The results under the paper's protocol, and the paper's own."""
+    page.paragraph(
         "One regression for each number of query tokens, a coefficient for each position, split by pair "
         "(documents of a query stand on both sides), attention to the final [SEP] counted; query lengths with "
-        f"more than {paper['least']} samples."
+        f"more than {counted(paper.least, 'sample')}."
     )
-    if paper["models"]:
-        _by_length(report, paper)
-        told = (
+    if paper.models:
+        _by_length(page, paper)
+        models_table(
+            page, paper,
             "All query lengths together. Measures by query are over the query's test pairs, about a fifth of its "
-        )
-        told += "documents, so nDCG@10, which counts all that were judged, is low for every model"
-        models_table(report, paper, told)
+            "documents, so nDCG@10, which counts all that were judged, is low for every model",
+        )  # fmt: skip
     else:
-        report.paragraph("No query length has so many here: there is nothing to fit.")
-    _pairs_beside(report, default, paper)
-    _beir_beside(report, paper)
+        page.paragraph("No query length has so many here: there is nothing to fit.")
+    _pairs_compared(page, default, paper)
+    _beir_compared(page, paper)
 
 
-def _by_length(report: Report, paper: Protocol) -> None:
-    names, sizes = ("semantic_bm", "bm25", "random_features"), ("query_tokens", "train", "test", "test_queries")
-    values = [model["by_group"]["values"] for name in names for model in paper["models"] if model["name"] == name]
+def _by_length(page: Report, paper: ProtocolResult) -> None:
+    names = ("semantic_bm", "bm25", "random_features")
+    values = [one.by_group.values for name in names if (one := paper.model(name))]
     rows: list[list[Cell]] = [
-        [*(group[name] for name in sizes), *(_number(column[i]) for column in values)]
-        for i, group in enumerate(paper["groups"])
+        [
+            group.query_tokens,
+            group.train,
+            f"{group.test} ({group.test_queries})",
+            *(_number(one[i]) for one in values),
+        ]
+        for i, group in enumerate(paper.groups)
     ]
-    columns = ["query tokens", "train", "test", "queries in test", *(NAMES[name] for name in names)]
-    report.table(columns, rows, f"Pearson by query length; {paper['left_out']} pairs are in no such group.")
+    columns = ["query tokens", "train", "test (queries)", *(NAMES[name] for name in names)]
+    page.table(columns, rows, f"Pearson by query length; {counted(paper.dropped, 'pair')} in no such group.")
 
 
-def _pairs_beside(report: Report, default: Protocol, paper: Protocol) -> None:
+def _pairs_compared(page: Report, default: ProtocolResult, paper: ProtocolResult) -> None:
     rows: list[list[Cell]] = []
     for name, value in PAPER_PAIRS.items():
-        ours = [with_interval(_told(protocol, name, "pearson"), "r") for protocol in (paper, default)]
+        ours = [text_of(one.pearson if (one := protocol.model(name)) else None) for protocol in (paper, default)]
         rows.append([NAMES[name], f"{value:.4f}", *ours])
-    report.table(
+    page.table(
         ["Pearson", "paper, its pairs", "ours, paper's protocol", "ours, split by query"],
         rows,
         "Pooled over pairs. The paper's BM25 has k1 = 0.5, b = 0.9; ours is tuned.",
     )
 
 
-def _beir_beside(report: Report, paper: Protocol) -> None:
+def _beir_compared(page: Report, paper: ProtocolResult) -> None:
     rows: list[list[Cell]] = []
     for measure, models in PAPER_BEIR.items():
         for name, (median, mean, deviation) in models.items():
-            own = _told(paper, name, measure) or {"median": None, "mean": None, "sd": None}
             shown = f"{MEASURES[measure]}: {NAMES.get(name, 'cross-encoder')}"
-            ours = [_number(own["median"]), _mean(own["mean"], own["sd"])]
-            rows.append([shown, f"{median:.4f}", _mean(mean, deviation), *ours])
-    report.table(
+            rows.append([shown, f"{median:.4f}", _mean(mean, deviation), *_ours(paper, name, measure)])
+    page.table(
         ["", "paper: median", "paper: mean ± SD", "ours: median", "ours: mean ± SD"],
         rows,
         "Generalisation: the paper has 12 BEIR collections, BM25's top 10, 19 query lengths and 278,194 samples.",
     )
 
 
-def _told(protocol: Protocol, name: str, measure: str) -> dict[str, Any] | None:
-    """A measure of a model, if the protocol had anything to fit."""
-    if name == "cross_encoder":
-        return (protocol["cross_encoder"] or {}).get(measure)
-    return next((model[measure] for model in protocol["models"] if model["name"] == name), None)
+def _ours(paper: ProtocolResult, name: str, measure: str) -> tuple[str | None, str | None]:
+    """The median and the mean of a model's measure, if the protocol had anything to fit."""
+    model = paper.model(name)
+    one: OverQueries | ByGroup | None = paper.cross_encoder_ndcg if name == "cross_encoder" else None
+    if model:
+        one = model.by_group if measure == "by_group" else model.spearman if measure == "spearman" else model.ndcg
+    if one is None:
+        return None, None
+    return _number(one.median), _mean(one.mean.value if isinstance(one, OverQueries) else one.mean, one.sd)
 
 
 def _mean(mean: float | None, deviation: float | None) -> str | None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,6 +17,7 @@ from whyrank.circuits.semantic_bm.features import token_columns
 from whyrank.circuits.semantic_bm.file import FILE, read_fitted
 from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
 from whyrank.circuits.semantic_bm.matching import Matched, read_matching
+from whyrank.circuits.semantic_bm.results import BaseRanker, Explanation, TokenTerm
 from whyrank.core.errors import UserError, located, quoted
 from whyrank.core.progress import Progress
 from whyrank.rankers.checkpoint import Checkpoint
@@ -25,43 +25,6 @@ from whyrank.rankers.checkpoint_files import check_settings
 from whyrank.rankers.cross_encoder import PAIRS_AT_A_TIME, CrossEncoder
 from whyrank.rankers.load import load
 from whyrank.rankers.ranker import Pair, Ranker, Scores, Source, check_pairs, finite
-
-
-class TokenTerm(NamedTuple):
-    """What one query token adds. With f = -U0 and MS_k for head k:
-
-    `idf` is a f, `matching` has beta_k MS_k and `interaction` gamma_k f MS_k for each head; `reads` are the MS_k.
-    """
-
-    token: str
-    f: float
-    idf: float
-    matching: tuple[float, ...]
-    interaction: tuple[float, ...]
-    reads: tuple[float, ...]
-
-    @property
-    def by_head(self) -> tuple[float, ...]:
-        """What the token adds through each head."""
-        return tuple(a + b for a, b in zip(self.matching, self.interaction, strict=True))
-
-    @property
-    def total(self) -> float:
-        return self.idf + sum(self.by_head)
-
-
-class Explanation(NamedTuple):
-    """A score term by term: `intercept` and the terms' totals sum to it."""
-
-    query: str
-    score: float
-    intercept: float
-    heads: tuple[Head, ...]
-    terms: tuple[TokenTerm, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        terms = [{**one._asdict(), "by_head": one.by_head, "total": one.total} for one in self.terms]
-        return {**self._asdict(), "heads": list(map(str, self.heads)), "terms": terms}
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +51,8 @@ class Model:
         return token_columns(f, reads) * self.slopes
 
 
-class SemanticBM(Ranker):
-    """The cross-encoder's score as its matching heads and its IDF dimension give it; queries of any length.
+class SemanticBMRanker(Ranker):
+    """The cross-encoder's score by its matching heads and its IDF dimension; queries of any length.
 
     Only the layers that hold the heads are run, and of the highest only the patterns.
     """
@@ -121,12 +84,12 @@ class SemanticBM(Ranker):
         f, (reads, terms) = self.u0.rarity(one.ids), self._terms(one)
         idf, matching, interaction = np.split(terms, [1, 1 + len(self.model.heads)], axis=1)
         by_head = zip(*(map(tuple, part.tolist()) for part in (matching, interaction, reads)), strict=True)
-        told = tuple(
+        found = tuple(
             TokenTerm(self._token(one.ids[i]), float(f[i]), float(idf[i, 0]), *parts)
             for i, parts in enumerate(by_head)
         )
         score = float(self.model.intercept + terms.sum())
-        return Explanation(query, score, self.model.intercept, self.model.heads, told)
+        return Explanation(query, score, self.model.intercept, tuple(map(str, self.model.heads)), found)
 
     def _token(self, number: int) -> str:
         return self.base.pieces.tokenizer.id_to_token(int(number)) or f"[{number}]"
@@ -137,33 +100,33 @@ class SemanticBM(Ranker):
 
     def fingerprint(self) -> str:
         model = self.model
-        told = [self.kind, list(map(str, model.heads)), model.intercept, model.slopes.tolist(), model.sep]
-        told += [self.u0.told["anchor"], self.base.fingerprint()]
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+        content = [self.kind, list(map(str, model.heads)), model.intercept, model.slopes.tolist(), model.sep]
+        content += [asdict(self.u0.anchor), self.base.fingerprint()]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def how_to_load(ranker: CrossEncoder) -> dict[str, Any]:
+def base_ranker(ranker: CrossEncoder) -> BaseRanker:
     """What semantic_bm.json says of the cross-encoder: its name, where it is, and what tells it from any other."""
     checkpoint = ranker.checkpoint
     settings = {key: value for key, value in checkpoint.settings.items() if value is not None and key != "kind"}
     place = str(checkpoint.folder) if checkpoint.source.place == "folder" else checkpoint.name
-    return {"name": ranker.name, "load": place, "settings": settings, "fingerprint": ranker.fingerprint()}
+    return BaseRanker(ranker.name, place, settings, ranker.fingerprint())
 
 
-def load_semantic_bm(checkpoint: Checkpoint, device: torch.device | str = "cpu") -> SemanticBM:
+def load_semantic_bm(checkpoint: Checkpoint, device: torch.device | str = "cpu") -> SemanticBMRanker:
     """The model in a run folder of `whyrank semantic-bm`, over the very cross-encoder it was fitted to."""
     path = Path(checkpoint.folder) / FILE
-    told = read_fitted(path)
-    model = Model(told.parsed_heads, told.model.intercept, told.slopes, told.sep)
-    check_settings(told.ranker.settings, where=path)
-    settings = {**told.ranker.settings, **checkpoint.settings, "kind": "cross-encoder"}
-    with located(path, told.ranker.load):
-        opened = cross_encoder(load(told.ranker.load, device=str(device), **settings))
-        if opened.fingerprint() != told.ranker.fingerprint:
+    fitted = read_fitted(path)
+    model = Model(fitted.parsed_heads, fitted.model.intercept, fitted.slopes, fitted.sep)
+    check_settings(fitted.ranker.settings, where=path)
+    settings = {**fitted.ranker.settings, **checkpoint.settings, "kind": "cross-encoder"}
+    with located(path, fitted.ranker.load):
+        opened = cross_encoder(load(fitted.ranker.load, device=str(device), **settings))
+        if opened.fingerprint() != fitted.ranker.fingerprint:
             raise UserError(
-                f"{quoted(told.ranker.name)} is no longer the ranker that this model was fitted to",
+                f"{quoted(fitted.ranker.name)} is no longer the ranker that this model was fitted to",
                 todo="restore its checkpoint, or run whyrank semantic-bm again",
             )
         for head in model.heads:
             head.site().check(opened.encoder.layers, opened.encoder.heads)
-        return SemanticBM(checkpoint.name, opened, model, IdfDimension.again(opened, told.u0_json()))
+        return SemanticBMRanker(checkpoint.name, opened, model, IdfDimension.again(opened, fitted.u0.anchor))

@@ -1,131 +1,121 @@
-"""The report of `whyrank semantic-bm`, from its summary: all models, the paper's numbers, the coefficients."""
+"""The report of `semantic_bm`: all models, the paper's numbers, the coefficients."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
-
-from whyrank.circuits.semantic_bm.figures import coefficient_bars, model_bars, predicted
+from whyrank.circuits.semantic_bm.figures import semantic_bm_figures
 from whyrank.circuits.semantic_bm.paper import paper_section
-from whyrank.circuits.semantic_bm.tables import NAMES, models_table, with_interval
-from whyrank.core.atomic import write_json, write_text
+from whyrank.circuits.semantic_bm.results import SemanticBM
+from whyrank.circuits.semantic_bm.tables import NAMES, models_table, spread_text, text_of
+from whyrank.pages.numbers import counted
 from whyrank.pages.page import Cell, Report
 
-Points = Sequence[tuple[str, str, float, float]]
 
-
-def write_semantic_bm(
-    summary: dict[str, Any], points: Points, folder: Path, manifest: dict[str, Any]
-) -> list[Path]:
-    """semantic_bm.json, figures and report.html; a point is qid, docno, score and prediction of a test pair."""
-    default = summary["protocols"][0]
-    figures = {
-        "predicted": predicted(points, summary["ranker"]["name"]),
-        "models": model_bars(default, NAMES),
-        "coefficients": coefficient_bars(summary["model"]["coefficients"]),
-    }
-    paths = [folder / "semantic_bm.json", *(folder / f"{name}.svg" for name in figures)]
-    for path, svg in zip(paths[1:], figures.values(), strict=True):
-        write_text(path, svg)
-    report = _report(summary, points, figures)
-    write_json(paths[0], summary)
-    return [*paths, report.write(folder / "report.html", manifest)]
-
-
-def _report(summary: dict[str, Any], points: Points, figures: dict[str, str]) -> Report:
-    ranker = summary["ranker"]["name"]
-    report = Report(
-        f"SemanticBM: {ranker} as {len(summary['heads'])} matching heads and an IDF dimension",
-        f"{summary['samples']} pairs of {summary['queries']} queries of {summary['collection']} "
-        f"({summary['first_stage']}); the target is the cross-encoder's own score.",
+def semantic_bm_page(result: SemanticBM) -> Report:
+    """The page: the verdict, all models as bars, then the numbers."""
+    ranker = result.ranker.name
+    page = Report(
+        f"SemanticBM: {ranker} as {counted(len(result.heads), 'matching head')} and an IDF dimension",
+        f"{counted(result.samples, 'pair')} of {counted(result.queries, 'query', 'queries')} of "
+        f"{result.collection} ({result.first_stage}); the target is the cross-encoder's own score.",
+        result.verdict(),
     )
-    default, paper = summary["protocols"]
-    report.heading("How much of the score is it?")
-    _in_short(report, summary, default)
-    data = (["qid", "docno", "cross-encoder", "SemanticBM"], points)
-    told = f"SemanticBM against {ranker}, the {len(points)} pairs of the test part; dotted: equal."
-    report.figure(figures["predicted"], told, data)
+    figures = semantic_bm_figures(result)
+    page.heading("How much of the score is it?")
     rows: list[list[Cell]] = [
-        [NAMES[model["name"]], *(model["pearson"][key] for key in ("r", "low", "high", "n"))]
-        for model in default["models"]
+        [NAMES[one.name], one.pearson.value, one.pearson.low, one.pearson.high, one.pearson.pairs]
+        for one in result.default.models
     ]
-    report.figure(
+    page.figure(
         figures["models"], "Pearson with the cross-encoder's score on the test part, with 95% intervals.",
-        (["model", "r", "low", "high", "pairs"], rows),
+        (["model", "r", "low", "high", "pairs"], rows), "models",
     )  # fmt: skip
-    models_table(report, default, "Coefficients shared over positions, split by query")
-    report.heading("The paper's protocol")
-    paper_section(report, default, paper)
-    _choices(report, summary)
-    report.heading("Coefficients")
-    _coefficients(report, summary, figures["coefficients"])
-    report.heading("One score, term by term")
-    _example(report, summary["example"], ranker)
-    return report
+    _in_short(page, result)
+    if "predicted" in figures:
+        test = result.test_part()[["qid", "docno", "cross_encoder", "semantic_bm"]]
+        caption = f"SemanticBM against {ranker}, the {counted(len(test), 'pair')} of the test part; dotted: equal."
+        data = (["qid", "docno", "cross-encoder", "SemanticBM"], test.to_numpy(dtype=object).tolist())
+        page.figure(figures["predicted"], caption, data, "predicted")
+    models_table(page, result.default, "Coefficients shared over positions, split by query")
+    page.heading("The paper's protocol")
+    paper_section(page, result.default, result.paper)
+    _choices(page, result)
+    page.heading("Coefficients")
+    _coefficients(page, result, figures["coefficients"])
+    page.heading("One score, term by term")
+    _example(page, result)
+    return page
 
 
-def _in_short(report: Report, summary: dict[str, Any], default: dict[str, Any]) -> None:
-    (group,) = default["groups"]
-    own = default["models"][0]
-    sep = "counts" if default["sep"] else "does not count"
-    report.paragraph(
-        f"Fitted on {group['train']} pairs of {group['train_queries']} queries, tested on {group['test']} pairs "
-        f"of {group['test_queries']} others: Pearson {with_interval(own['pearson'], 'r')}, mean Spearman within a "
-        f"query {with_interval(own['spearman'])}. Attention to the final [SEP] {sep} as matching."
+def _in_short(page: Report, result: SemanticBM) -> None:
+    default = result.default
+    (group,), own = default.groups, default.models[0]
+    sep = "counts" if default.sep else "does not count"
+    page.paragraph(
+        f"Fitted on {counted(group.train, 'pair')} of {counted(group.train_queries, 'query', 'queries')}, tested "
+        f"on {counted(group.test, 'pair')} of {group.test_queries} others: Pearson {text_of(own.pearson)}, mean "
+        f"Spearman per query {text_of(own.spearman)}. Attention to the final [SEP] {sep} as matching."
     )
-    drawn = default["random_heads"]
-    if drawn and drawn["pearson"]:
-        spread = drawn["pearson"]
-        report.paragraph(
-            f"The same model with other heads, {len(drawn['draws'])} random draws of "
-            f"{len(drawn['draws'][0]['heads'])} outside the circuit: Pearson {spread['mean']:.3f} on average "
-            f"({spread['least']:.3f} to {spread['most']:.3f}); {drawn['as_good']} of them do at least as well as "
-            "SemanticBM."
+    drawn = default.random_heads
+    if drawn and drawn.pearson:
+        page.paragraph(
+            f"The same model with other heads, {counted(len(drawn.draws), 'random draw')} of "
+            f"{len(drawn.draws[0].heads)} outside the circuit: Pearson {spread_text(drawn.pearson)}; "
+            f"{drawn.as_good} of them do at least as well as SemanticBM."
         )
-    u0 = summary["u0"]
-    report.paragraph(
-        f"U0 against IDF (of {u0['idf']}), {u0['words']} whole words: r = {with_interval(u0, 'r')}. Its sign is "
-        "chosen by that and changes how coefficients read, not what is predicted."
+    page.paragraph(
+        f"U0 against IDF (of {result.u0.idf}), {counted(result.u0.r.pairs, 'whole word')}: r = "
+        f"{text_of(result.u0.r)}. Its sign is chosen by that and changes how coefficients read, not what is "
+        "predicted."
     )
-    if summary["cut"]:
-        report.paragraph(f"{summary['cut']} pairs are longer than the model reads and were cut.")
+    if result.cut:
+        page.paragraph(f"{counted(result.cut, 'pair')} longer than the model reads: cut.")
 
 
-def _choices(report: Report, summary: dict[str, Any]) -> None:
+def _choices(page: Report, result: SemanticBM) -> None:
     rows: list[list[Cell]] = [
         [
-            "each" if one["by_position"] else "shared", one["split"], "counted" if one["sep"] else "left out",
-            with_interval(one["pearson"], "r"), one["pearson"]["n"] if one["pearson"] else None,
+            "each" if one.by_position else "shared", one.split, "counted" if one.sep else "not counted",
+            text_of(one.pearson), one.pearson.pairs if one.pearson else None,
         ]
-        for one in summary["choices"]
+        for one in result.choices
     ]  # fmt: skip
-    told = "What each choice of the protocols does to SemanticBM's Pearson on its test part."
-    report.table(["positions", "split by", "final [SEP]", "Pearson", "test pairs"], rows, told)
+    caption = "What each choice of the protocols does to SemanticBM's Pearson on its test part."
+    page.table(["positions", "split by", "final [SEP]", "Pearson", "test pairs"], rows, caption)
 
 
-def _coefficients(report: Report, summary: dict[str, Any], svg: str) -> None:
-    model, columns = summary["model"], ["feature", "standardised", "low", "high", "slope", "mean", "deviation"]
-    rows: list[list[Cell]] = [[one[name] for name in columns] for one in model["coefficients"]]
-    told = (
+def _coefficients(page: Report, result: SemanticBM, svg: str) -> None:
+    model = result.model
+    columns = ["feature", "standardised", "low", "high", "slope", "mean", "deviation"]
+    data: list[list[Cell]] = [
+        [one.feature, one.standardised.value, one.standardised.low, one.standardised.high, one.slope, one.mean,
+         one.deviation]
+        for one in model.coefficients
+    ]  # fmt: skip
+    page.figure(
+        svg,
         "Standardised coefficients (points of the score for one deviation of the column), with 95% intervals from "
         "redrawing the training queries. Heads that look alike share what they explain, so one coefficient alone "
-        "says little."
-    )
-    report.figure(svg, told, (columns, rows))
-    report.table(
-        columns, rows, f"Intercept {model['intercept']:.4g}; rank {model['rank']} of {len(rows)} columns."
-    )
-
-
-def _example(report: Report, example: dict[str, Any], ranker: str) -> None:
-    report.paragraph(
-        f"Query “{example['query']}” ({example['qid']}), document {example['docno']}: SemanticBM "
-        f"{example['score']:+.3f}, {ranker} {example['cross_encoder']:+.3f}. The intercept "
-        f"{example['intercept']:+.3f} and the column 'adds' sum to the first."
+        "says little.",
+        (columns, data),
+        "coefficients",
     )
     rows: list[list[Cell]] = [
-        [f"“{term['token']}”", *(f"{value:+.3f}" for value in (term["total"], term["idf"], *term["by_head"]))]
-        for term in example["terms"]
+        [one.feature, one.standardised.text("+.3f"), one.slope, one.mean, one.deviation]
+        for one in model.coefficients
     ]
-    report.table(["token", "adds", "by its IDF", *example["heads"]], rows)
+    caption = f"Intercept {model.intercept:.4g}; rank {model.rank} of {counted(len(rows), 'column')}."
+    page.table(["feature", "standardised", "slope", "mean", "deviation"], rows, caption)
+
+
+def _example(page: Report, result: SemanticBM) -> None:
+    example, found = result.example, result.example.explanation
+    page.paragraph(
+        f"Query “{found.query}” ({example.qid}), document {example.docno}: SemanticBM {found.score:+.3f}, "
+        f"{result.ranker.name} {example.cross_encoder:+.3f}. The intercept {found.intercept:+.3f} and the column "
+        "'adds' sum to the first."
+    )
+    rows: list[list[Cell]] = [
+        [f"“{term.token}”", *(f"{value:+.3f}" for value in (term.total, term.idf, *term.by_head))]
+        for term in found.terms
+    ]
+    page.table(["token", "adds", "by its IDF", *found.heads], rows)

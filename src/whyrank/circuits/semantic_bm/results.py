@@ -1,182 +1,318 @@
-"""What one protocol gives, as plain JSON: every model with its agreement, and the random heads' spread."""
+"""What `semantic_bm` returns: how far a linear model of its own parts follows a cross-encoder, and that model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
+from whyrank.core.atomic import whole_file
+from whyrank.core.results import Result
+from whyrank.evaluation.estimate import Estimate
 
-from whyrank.circuits.head import Head
-from whyrank.circuits.semantic_bm.agreement import HeldOut, correlation, spread
-from whyrank.circuits.semantic_bm.features import features
-from whyrank.circuits.semantic_bm.models import SEMANTIC_BM, Bench, Fitted
-from whyrank.circuits.semantic_bm.protocol import Group
-from whyrank.circuits.semantic_bm.regression import Linear
-from whyrank.collections.records import Qrels
-from whyrank.evaluation.interval import NOT_DEFINED, Interval
-from whyrank.interventions.statistics import finite
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
+    from whyrank.core.runs import Manifest
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """A protocol's groups, all its models fitted (random heads apart), and the summary of all."""
-
-    groups: list[Group]
-    models: dict[str, Fitted]
-    random_heads: list[tuple[list[Head], Fitted]]
-    summary: dict[str, Any]
-
-    def frame(self, bench: Bench) -> dict[str, Any]:
-        """Columns of predictions.parquet: the samples that are in a group."""
-        samples, split = bench.columns.samples, np.full(len(bench.columns.samples), "", dtype=object)
-        for group in self.groups:
-            split[group.rows] = np.where(group.test, "test", "train")
-        used = np.flatnonzero(split != "")
-        drawn = {f"random_heads_{i}": fitted for i, (_, fitted) in enumerate(self.random_heads)}
-        return {
-            "protocol": [bench.protocol.name] * len(used),
-            "qid": samples.qids[used].tolist(),
-            "docno": [samples.pairs[i].docno for i in used],
-            "query_tokens": samples.lengths[used],
-            "split": split[used].tolist(),
-            "cross_encoder": samples.scores[used],
-            **{name: fitted.predictions[used] for name, fitted in {**self.models, **drawn}.items()},
-        }
+PREDICTIONS = "predictions.parquet"
+SEMANTIC_BM = "semantic_bm"
 
 
-def run(bench: Bench, qrels: Qrels, random_heads: Sequence[list[Head]]) -> Outcome:
-    """Fits and measures everything under one protocol; with no group large enough there is nothing to tell."""
-    samples, protocol = bench.columns.samples, bench.protocol
-    groups = bench.groups()
-    models = {name: bench.fit(maker, groups) for name, maker in bench.makers().items()} if groups else {}
-    drawn = [(heads, bench.fit(bench.of_heads(heads), groups)) for heads in random_heads] if groups else []
-    summary = {
-        **vars(protocol),
-        "samples": int(sum(len(group.rows) for group in groups)),
-        "left_out": len(samples) - int(sum(len(group.rows) for group in groups)),
-        "groups": [_group_json(group, samples.qids) for group in groups],
-        **_measured(held_out(bench, groups, qrels), groups, samples.scores, models, drawn),
-    }
-    return Outcome(groups, models, drawn, summary)
+@dataclass(frozen=True)
+class BaseRanker:
+    """The cross-encoder that the model was fitted to: its name, where it is, what tells it from any other."""
+
+    name: str
+    load: str
+    settings: dict[str, Any]
+    fingerprint: str
 
 
-def held_out(bench: Bench, groups: Sequence[Group], qrels: Qrels) -> tuple[HeldOut, np.ndarray]:
-    """The test pairs of all groups together, and which samples they are."""
-    samples = bench.columns.samples
-    rows = np.concatenate([group.tested for group in groups]) if groups else np.arange(0)
-    docnos = np.array([samples.pairs[i].docno for i in rows])
-    return HeldOut(samples.qids[rows], docnos, samples.scores[rows], qrels, bench.seed), rows
+@dataclass(frozen=True)
+class Anchor:
+    """The token that fixes the sign of U0, and its value there."""
+
+    token: int
+    value: float
 
 
-def _measured(
-    test: tuple[HeldOut, np.ndarray],
-    groups: Sequence[Group],
-    scores: np.ndarray,
-    models: Mapping[str, Fitted],
-    drawn: Sequence[tuple[list[Head], Fitted]],
-) -> dict[str, Any]:
-    part, rows = test
-    if not groups:
-        return {"models": [], "random_heads": None, "cross_encoder": None}
-    pearson = part.pearson({name: fitted.predictions[rows] for name, fitted in models.items()}, SEMANTIC_BM)
-    ceiling = part.ndcg(part.scores)
-    told = [
-        {
-            "name": name,
-            "columns": [len(line.weights) for line in fitted.fits],
-            "rank": [line.rank for line in fitted.fits],
-            "chosen": fitted.told,
-            "pearson": pearson[name],
-            "by_group": _by_group(groups, scores, fitted),
-            **_ranking(part, fitted.predictions[rows], ceiling),
-        }
-        for name, fitted in models.items()
-    ]
-    return {
-        "models": told,
-        "random_heads": _random_json(part, rows, drawn, ceiling, pearson[SEMANTIC_BM]["r"]) if drawn else None,
-        "cross_encoder": {"ndcg": ceiling},
-    }
+@dataclass(frozen=True)
+class U0:
+    """The IDF dimension: by which IDF its sign was chosen, r with that over whole words, and its anchor."""
+
+    idf: str
+    r: Estimate
+    anchor: Anchor
 
 
-def _ranking(part: HeldOut, predictions: np.ndarray, ceiling: dict[str, Any] | None) -> dict[str, Any]:
-    """Spearman, nDCG@10, and that as a share of the cross-encoder's own."""
-    ndcg = part.ndcg(predictions)
-    share = ndcg["mean"] / ceiling["mean"] if ndcg and ceiling and ceiling["mean"] else None
-    return {"spearman": part.spearman(predictions), "ndcg": ndcg, "ndcg_share": share}
+@dataclass(frozen=True)
+class Coefficient:
+    """One column of a regression: how it was standardised, its weight then, and its slope."""
+
+    feature: str
+    part: str
+    head: str | None
+    position: int | None
+    mean: float
+    deviation: float
+    standardised: Estimate
+    slope: float
 
 
-def _by_group(groups: Sequence[Group], scores: np.ndarray, fitted: Fitted) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Regression:
+    """A fit; `rank` says how many columns count. `query_tokens`: of queries of this length only."""
+
+    intercept: float
+    level: float
+    rank: int
+    coefficients: tuple[Coefficient, ...]
+    query_tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class GroupSizes:
+    """The samples of one regression."""
+
+    query_tokens: int | None
+    train: int
+    test: int
+    train_queries: int
+    test_queries: int
+
+
+@dataclass(frozen=True)
+class OverQueries:
+    """A measure of each query: the mean with its interval, the median and the deviation of a sample."""
+
+    mean: Estimate
+    median: float | None
+    sd: float | None
+
+
+@dataclass(frozen=True)
+class ByGroup:
     """Pearson in each group's test part, as the paper's table sums it up: over query lengths."""
-    values = [correlation(fitted.predictions[group.tested], scores[group.tested]) for group in groups]
-    known = [value for value in values if np.isfinite(value)]
-    return {"mean": float(np.mean(known)) if known else None, **spread(known), "values": list(map(finite, values))}
+
+    mean: float | None
+    median: float | None
+    sd: float | None
+    values: tuple[float | None, ...]
 
 
-def _random_json(
-    part: HeldOut,
-    rows: np.ndarray,
-    drawn: Sequence[tuple[list[Head], Fitted]],
-    ceiling: dict[str, Any] | None,
-    own: float | None,
-) -> dict[str, Any]:
-    """Each draw of other heads, their spread, and how many of them do as well as SemanticBM's `own` Pearson."""
-    found = []
-    for heads, fitted in drawn:
-        told, r = (
-            _ranking(part, fitted.predictions[rows], ceiling),
-            correlation(fitted.predictions[rows], part.scores),
-        )
-        ndcg = told["ndcg"]["mean"] if told["ndcg"] else None
-        found.append(
-            {
-                "heads": list(map(str, heads)),
-                "pearson": finite(r),
-                "spearman": told["spearman"]["mean"],
-                "ndcg": ndcg,
-            }
-        )
-    as_good = sum(one["pearson"] is not None and own is not None and one["pearson"] >= own for one in found)
-    spreads = {name: _spread_of(found, name) for name in ("pearson", "spearman", "ndcg")}
-    return {"draws": found, "as_good": as_good, **spreads}
+@dataclass(frozen=True)
+class Agreement:
+    """How well a model agrees with the cross-encoder on the test part. `less`: by how much its Pearson is below
+    SemanticBM's; `chosen`: the settings chosen in each group; `ndcg_share`: of the cross-encoder's own nDCG."""
+
+    name: str
+    columns: tuple[int, ...]
+    rank: tuple[int, ...]
+    chosen: tuple[dict[str, float], ...]
+    pearson: Estimate
+    less: Estimate | None
+    by_group: ByGroup
+    spearman: OverQueries
+    ndcg: OverQueries | None
+    ndcg_share: float | None
 
 
-def _spread_of(found: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any] | None:
-    values = [one[name] for one in found if one[name] is not None]
-    if not values:
-        return None
-    return {"mean": float(np.mean(values)), **spread(values), "least": min(values), "most": max(values)}
+@dataclass(frozen=True)
+class Draw:
+    """The same model with other heads."""
+
+    heads: tuple[str, ...]
+    pearson: float | None
+    spearman: float | None
+    ndcg: float | None
 
 
-def _group_json(group: Group, qids: np.ndarray) -> dict[str, Any]:
-    train, test = group.trained, group.tested
-    return {
-        "query_tokens": group.length, "train": len(train), "test": len(test),
-        "train_queries": len(set(qids[train])), "test_queries": len(set(qids[test])),
-    }  # fmt: skip
+@dataclass(frozen=True)
+class Spread:
+    """A measure over draws."""
+
+    mean: float
+    median: float | None
+    sd: float | None
+    least: float
+    most: float
 
 
-def coefficients(
-    line: Linear, heads: Sequence[Head], length: int | None = None, intervals: Sequence[Interval] | None = None
-) -> dict[str, Any]:
-    """A fit as JSON: every column with its name, how it was standardised, its weight and its slope."""
-    ends = intervals or [Interval.none(NOT_DEFINED)] * len(line.weights)
-    rows = zip(
-        features(heads, length=length), line.means, line.deviations, line.weights, line.slopes, ends, strict=True
-    )
-    return {
-        "intercept": line.intercept,
-        "level": line.level,
-        "rank": line.rank,
-        "coefficients": [
-            {
-                "feature": str(one), "part": one.part, "head": str(one.head) if one.head else None,
-                "position": one.position, "mean": float(mean), "deviation": float(deviation),
-                "standardised": float(weight), **end.to_json(),
-                "slope": float(slope),
-            }
-            for one, mean, deviation, weight, slope, end in rows
-        ],
-    }  # fmt: skip
+@dataclass(frozen=True)
+class RandomHeads:
+    """Draws of other heads; `as_good` of them have at least SemanticBM's Pearson."""
+
+    draws: tuple[Draw, ...]
+    as_good: int
+    pearson: Spread | None
+    spearman: Spread | None
+    ndcg: Spread | None
+
+
+@dataclass(frozen=True)
+class ProtocolResult:
+    """All models under one protocol; none where no group of samples is large enough."""
+
+    name: str
+    by_position: bool
+    split: str
+    sep: bool
+    least: int
+    samples: int
+    dropped: int
+    groups: tuple[GroupSizes, ...]
+    models: tuple[Agreement, ...] = ()
+    random_heads: RandomHeads | None = None
+    cross_encoder_ndcg: OverQueries | None = None
+
+    def model(self, name: str) -> Agreement | None:
+        return next((one for one in self.models if one.name == name), None)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """SemanticBM's Pearson under one combination of what the two protocols do differently."""
+
+    by_position: bool
+    split: str
+    sep: bool
+    pearson: Estimate | None
+
+
+@dataclass(frozen=True)
+class TokenTerm:
+    """What one query token adds. With f = -U0 and MS_k for head k:
+
+    `idf` is a f, `matching` has beta_k MS_k and `interaction` gamma_k f MS_k for each head; `reads` are the MS_k.
+    """
+
+    token: str
+    f: float
+    idf: float
+    matching: tuple[float, ...]
+    interaction: tuple[float, ...]
+    reads: tuple[float, ...]
+
+    @property
+    def by_head(self) -> tuple[float, ...]:
+        """What the token adds through each head."""
+        return tuple(a + b for a, b in zip(self.matching, self.interaction, strict=True))
+
+    @property
+    def total(self) -> float:
+        return self.idf + sum(self.by_head)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A score term by term: `intercept` and the terms' totals sum to it."""
+
+    query: str
+    score: float
+    intercept: float
+    heads: tuple[str, ...]
+    terms: tuple[TokenTerm, ...]
+
+
+@dataclass(frozen=True)
+class Example:
+    """One pair of the test part, explained, and the cross-encoder's own score."""
+
+    qid: str
+    docno: str
+    cross_encoder: float
+    explanation: Explanation
+
+
+@dataclass(frozen=True, repr=False)
+class SemanticBM(Result):
+    """A cross-encoder as a linear model of its matching heads and its IDF dimension, under our protocol and the
+    paper's; `load("semantic-bm:RUN")` opens the model as a ranker."""
+
+    FILE: ClassVar[str] = "semantic_bm.json"
+
+    ranker: BaseRanker
+    collection: str
+    first_stage: str
+    depth: int
+    circuit: str | None
+    queries: int
+    samples: int
+    cut: int
+    seed: int
+    sep: bool
+    heads: tuple[str, ...]
+    u0: U0
+    model: Regression
+    protocols: tuple[ProtocolResult, ProtocolResult]
+    paper_models: tuple[Regression, ...]
+    choices: tuple[Choice, ...]
+    example: Example
+    #: A data frame, one row per sample and protocol: the cross-encoder's score, and each model's.
+    predictions: Any = field(default=(), repr=False, compare=False, metadata={"table": True})
+
+    @classmethod
+    def read(cls, folder: Path | str) -> Self:
+        import pandas as pd
+
+        return replace(super().read(folder), predictions=pd.read_parquet(Path(folder, PREDICTIONS)))
+
+    @property
+    def default(self) -> ProtocolResult:
+        """Coefficients shared over positions, split by query."""
+        return self.protocols[0]
+
+    @property
+    def paper(self) -> ProtocolResult:
+        """As the paper's code does it."""
+        return self.protocols[1]
+
+    def verdict(self) -> list[str]:
+        """How far the model follows the ranker, and whether its heads matter for that."""
+        own, drawn, bm25 = self.default.models[0], self.default.random_heads, self.default.model("bm25")
+        said = [
+            f"A linear model of {len(self.heads)} matching heads and an IDF dimension follows "
+            f"{self.ranker.name} with Pearson {own.pearson.text()} on queries it was not fitted to"
+            + (f"; BM25 {bm25.pearson.text()}." if bm25 else ".")
+        ]
+        if drawn and drawn.pearson:
+            said.append(
+                f"{drawn.as_good} of {len(drawn.draws)} random draws of other heads do at least as well "
+                f"({drawn.pearson.mean:.3f} on average)."
+            )
+        return said
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per sample and protocol: the cross-encoder's score, and each model's."""
+        import pandas as pd
+
+        return pd.DataFrame(self.predictions)
+
+    def test_part(self) -> pd.DataFrame:
+        """The predictions of the test part under our protocol."""
+        frame = self.to_pandas()
+        return frame.query("protocol == 'default' and split == 'test'") if len(frame) else frame
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """Pearson of every model with its interval."""
+        from whyrank.circuits.semantic_bm.figures import plot_models
+        from whyrank.plots.style import new_axes
+
+        return plot_models(axes if axes is not None else new_axes(7.2, 3.2), self.default)
+
+    def figures(self) -> dict[str, str]:
+        from whyrank.circuits.semantic_bm.figures import semantic_bm_figures
+
+        return semantic_bm_figures(self)
+
+    def write_tables(self, folder: Path) -> list[Path]:
+        with whole_file(folder / PREDICTIONS) as partial:
+            self.to_pandas().to_parquet(partial, index=False)
+        return [folder / PREDICTIONS]
+
+    def write_report(self, path: Path, manifest: Manifest) -> Path:
+        from whyrank.circuits.semantic_bm.report import semantic_bm_page
+
+        return semantic_bm_page(self).write(path, manifest)

@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -101,8 +100,10 @@ def _collection_counts(
     return df, cf, documents, words
 
 
+#: Of a column: k1, b, mu.
+Settings = dict[str, float]
 #: A column for all pairs, and the setting that was chosen for it.
-Chosen = tuple[np.ndarray, dict[str, Any]]
+Chosen = tuple[np.ndarray, Settings]
 #: Makes its column, given the scores of all pairs and the rows to choose a setting on.
 Rival = Callable[[np.ndarray, np.ndarray], Chosen]
 Rivals = Mapping[str, Rival]

@@ -1,11 +1,9 @@
-"""Tables of how models agree with a cross-encoder: `whyrank semantic-bm`'s numbers as text."""
+"""Tables of how models agree with a cross-encoder."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from whyrank.evaluation.estimate import row_text
+from whyrank.circuits.semantic_bm.results import Agreement, OverQueries, ProtocolResult, Spread
+from whyrank.evaluation.estimate import NOTHING, Estimate, percent
 from whyrank.pages.page import Cell, Report
 
 #: Models by name, as they are shown.
@@ -21,48 +19,52 @@ NAMES = {
 }
 
 
-def with_interval(told: dict[str, Any] | None, value: str = "mean") -> str:
+def text_of(one: Estimate | OverQueries | None) -> str:
     """`0.816 [0.790, 0.840]`, or a dash for what is not defined."""
-    return "–" if told is None else row_text(told, value)
+    estimate = one.mean if isinstance(one, OverQueries) else one
+    return NOTHING if estimate is None else estimate.text()
 
 
-def models_table(report: Report, protocol: dict[str, Any], caption: str) -> None:
-    """Every model of a protocol: how it was made, and how well it agrees."""
-    columns = ["model", "columns (rank)", "Pearson", "less than SemanticBM by", "Spearman by query", "nDCG@10",
-               "of the cross-encoder's", "chosen"]  # fmt: skip
-    rows: list[list[Cell]] = []
-    for model in protocol["models"]:
-        less, share = model["pearson"]["less"], model["ndcg_share"]
-        rows.append(
-            [
-                NAMES[model["name"]], _sizes(model), with_interval(model["pearson"], "r"),
-                with_interval(less, "by") if less else "–", with_interval(model["spearman"]),
-                with_interval(model["ndcg"]), "–" if share is None else f"{share:.1%}", _chosen(model["chosen"]),
-            ]
-        )  # fmt: skip
-    drawn = protocol["random_heads"]
-    if drawn:
-        cells = [spread(drawn[name]) for name in ("pearson", "spearman", "ndcg")]
-        rows.append([f"random heads, {len(drawn['draws'])} draws", "", cells[0], "–", *cells[1:], "–", ""])
-    rows.append(["cross-encoder", "", "–", "–", "–", with_interval(protocol["cross_encoder"]["ndcg"]), "–", ""])
-    told = (
-        f"{caption}. Intervals redraw queries; random heads: mean (least to most). Settings are chosen on the "
-        "training part. A rival of one column goes through the same regression, which changes no Pearson. "
-        "Documents with equal predictions are ranked by docno; Spearman leaves out queries where all are equal."
-    )
-    report.table(columns, rows, told)
-
-
-def _sizes(model: dict[str, Any]) -> str:
-    sizes = sorted({f"{count} ({rank})" for count, rank in zip(model["columns"], model["rank"], strict=True)})
-    return sizes[0] if len(sizes) == 1 else f"{min(model['columns'])}–{max(model['columns'])}"
-
-
-def _chosen(chosen: Sequence[dict[str, float]]) -> str:
-    told = sorted({", ".join(f"{name} {value:g}" for name, value in one.items()) for one in chosen})
-    return told[0] if len(told) == 1 else f"{len(told)} settings"
-
-
-def spread(told: dict[str, Any] | None) -> str:
+def spread_text(one: Spread | None) -> str:
     """`0.651 (0.590 to 0.702)`: the mean of several draws, the least and the most."""
-    return f"{told['mean']:.3f} ({told['least']:.3f} to {told['most']:.3f})" if told else "–"
+    return f"{one.mean:.3f} ({one.least:.3f} to {one.most:.3f})" if one else NOTHING
+
+
+def models_table(page: Report, protocol: ProtocolResult, caption: str) -> None:
+    """How well every model of a protocol agrees; how each was made is folded away."""
+    columns = ["model", "Pearson", "less than SemanticBM by", "Spearman by query", "nDCG@10", "share of nDCG"]
+    rows: list[list[Cell]] = [
+        [
+            NAMES[one.name], text_of(one.pearson), text_of(one.less), text_of(one.spearman), text_of(one.ndcg),
+            percent(one.ndcg_share, 1),
+        ]
+        for one in protocol.models
+    ]  # fmt: skip
+    drawn = protocol.random_heads
+    if drawn:
+        spreads = [spread_text(one) for one in (drawn.pearson, drawn.spearman, drawn.ndcg)]
+        rows.append([f"random heads, {len(drawn.draws)} draws", spreads[0], NOTHING, *spreads[1:], NOTHING])
+    ceiling = text_of(protocol.cross_encoder_ndcg)
+    rows.append(["cross-encoder", NOTHING, NOTHING, NOTHING, ceiling, NOTHING])
+    page.table(
+        columns,
+        rows,
+        f"{caption}. Intervals redraw queries; random heads: mean (least to most). Share of nDCG: of the "
+        "cross-encoder's. A rival of one column goes through the same regression, which changes no Pearson. "
+        "Documents with equal predictions are ranked by docno; Spearman drops queries where all are equal.",
+    )
+    made: list[list[Cell]] = [[NAMES[one.name], _sizes(one), _chosen(one)] for one in protocol.models]
+    page.table(
+        ["model", "columns (rank)", "chosen"], made, "Settings are chosen on the training part.",
+        folded="how each model was made",
+    )  # fmt: skip
+
+
+def _sizes(model: Agreement) -> str:
+    sizes = {f"{count} ({rank})" for count, rank in zip(model.columns, model.rank, strict=True)}
+    return sizes.pop() if len(sizes) == 1 else f"{min(model.columns)}–{max(model.columns)}"
+
+
+def _chosen(model: Agreement) -> str:
+    found = {", ".join(f"{name} {value:g}" for name, value in one.items()) for one in model.chosen}
+    return found.pop() if len(found) == 1 else f"{len(found)} settings"

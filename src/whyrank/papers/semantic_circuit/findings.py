@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from whyrank.circuits.results import CONTEXTUALIZATION, MATCHING, SCORING, Circuit, Curve, CurvePoint, Step
+from whyrank.circuits.semantic_bm.results import SemanticBM
 from whyrank.encoders.site import short_name
 from whyrank.evaluation.estimate import Estimate, row_text
 from whyrank.evaluation.interval import Interval
@@ -240,19 +241,14 @@ def _suppress(told: dict[str, Any]) -> Iterator[Finding]:
     )
 
 
-def _semantic_bm(told: dict[str, Any]) -> Iterator[Finding]:
-    names = {"default": "split by query, shared coefficients", "paper": "the paper's protocol"}
-    labels = {"semantic_bm": "SemanticBM", "bm25": "BM25"}
-    for protocol in told["protocols"]:
-        for model, label in labels.items():
-            one = next((m["pearson"] for m in protocol["models"] if m["name"] == model), None)
-            if one:
-                what = (
-                    f"{label} against the cross-encoder, {names[protocol['name']]}, {len(told['heads'])} heads: r"
-                )
-                yield Finding.number(
-                    what, paper.SEMANTIC_BM_R[model], one["r"], Interval.from_json(one), f"{one['n']} pairs"
-                )
+def _semantic_bm(result: SemanticBM) -> Iterator[Finding]:
+    titles = ("split by query, shared coefficients", "the paper's protocol")
+    for title, protocol in zip(titles, result.protocols, strict=True):
+        for name, label in (("semantic_bm", "SemanticBM"), ("bm25", "BM25")):
+            model = protocol.model(name)
+            if model:
+                what = f"{label} against the cross-encoder, {title}, {len(result.heads)} heads: r"
+                yield _number(what, paper.SEMANTIC_BM_R[name], model.pearson, f"{model.pearson.pairs} pairs")
 
 
 READERS: dict[str, Callable[[Any], Iterator[Finding]]] = {

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whyrank.circuits.results import Circuit
+from whyrank.circuits.semantic_bm.results import SemanticBM
 from whyrank.core.json_file import read_json
 from whyrank.core.results import Result
 from whyrank.pages.findings import DIFFERS, Finding, count_sentence, findings_frame, plot_verdicts
@@ -26,7 +27,9 @@ RESULT_FILES = {
     "semantic-bm-paper": "semantic_bm.json", "finetune": "finetune.json",
 }  # fmt: skip
 #: The types of those that are typed.
-RESULTS: dict[str, type[Result]] = {"circuit": Circuit}
+RESULTS: dict[str, type[Result]] = {
+    "circuit": Circuit, "semantic-bm": SemanticBM, "semantic-bm-paper": SemanticBM,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
