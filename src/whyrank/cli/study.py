@@ -176,7 +176,7 @@ def commands() -> dict[str, Callable[..., object]]:
     from whyrank.cli.suppress import suppress
 
     some = (patch, idf, edit, suppress, finetune)
-    verbs = {"pairs": pairs, "circuit": circuit, "semantic_bm": semantic_bm}
+    verbs: dict[str, Callable[..., object]] = {"pairs": pairs, "circuit": circuit, "semantic_bm": semantic_bm}
     return {**verbs, **{one.__name__: _as_verb(one) for one in some}}
 
 
