@@ -13,14 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whyrank.axioms.pair import MinimalPair
 from whyrank.core.progress import Progress
 from whyrank.encoders.site import Site, short_name
-from whyrank.evaluation.bootstrap import clustered_intervals
+from whyrank.evaluation.estimate import Estimate
 from whyrank.interventions.prepared import PreparedPair
 from whyrank.interventions.recording import Recording
+from whyrank.papers.term_frequency.parts import Attention, AttentionExample, Token
 from whyrank.rankers.neural import NeuralRanker, no_gradients
 from whyrank.text.categories import CATEGORIES
 
@@ -43,8 +44,8 @@ def attention_quantities(
     heads: Sequence[str],
     progress: Progress | None = None,
     quantities: Sequence[tuple[str, str]] = QUANTITIES,
-) -> list[dict[str, Any]]:
-    """A row for each head, quantity and k (None where pairs have none): mean, interval over queries, n."""
+) -> tuple[Attention, ...]:
+    """The mean over pairs of each head, quantity and k (None where pairs have none)."""
     sites = [Site.parse(head) for head in heads]
     found: dict[tuple[str, tuple[str, str], int | None], list[tuple[str, float]]] = {}
     for pair in pairs:
@@ -52,10 +53,13 @@ def attention_quantities(
             found.setdefault((*key, pair.k), []).append((pair.qid or pair.id, value))
         if progress:
             progress(1)
-    return [_row(*key, values) for key, values in found.items()]
+    return tuple(
+        Attention(head, *quantity, k, Estimate.mean([value for _, value in some], [query for query, _ in some]))
+        for (head, quantity, k), some in found.items()
+    )
 
 
-def example_pattern(ranker: NeuralRanker, pair: MinimalPair, head: str) -> dict[str, Any]:
+def example_pattern(ranker: NeuralRanker, pair: MinimalPair, head: str) -> AttentionExample:
     """The attention of a head on one pair's perturbed side: the first tokens and those around the injected term,
     as many as can be shown."""
     site, prepared = Site.parse(head), PreparedPair.of(ranker, pair)
@@ -65,11 +69,11 @@ def example_pattern(ranker: NeuralRanker, pair: MinimalPair, head: str) -> dict[
         pattern = Recording.of(ranker.encoder, inputs).pattern(site.layer)[site.head]
     places = _shown(prepared.names)
     token = ranker.pieces.tokenizer.id_to_token
-    return {
-        "head": head, "query": pair.query, "docid": pair.docid, "term": pair.term,
-        "tokens": [{"text": token(int(inputs.ids[0, i])), "category": prepared.names[i]} for i in places],
-        "weights": [[round(float(pattern[i, j]), 5) for j in places] for i in places],
-    }  # fmt: skip
+    return AttentionExample(
+        head, pair.query, pair.docid, pair.term,
+        tuple(Token(token(int(inputs.ids[0, i])), prepared.names[i]) for i in places),
+        tuple(tuple(round(float(pattern[i, j]), 5) for j in places) for i in places),
+    )  # fmt: skip
 
 
 def _shown(names: Sequence[str]) -> list[int]:
@@ -100,15 +104,3 @@ def _of_pair(
 
 def _between(pattern: Tensor, rows: Tensor, columns: Tensor) -> float:
     return float(pattern[rows][:, columns].sum(-1).mean())
-
-
-def _row(head: str, quantity: tuple[str, str], k: int | None, values: list[tuple[str, float]]) -> dict[str, Any]:
-    import numpy as np
-
-    numbers = np.array([value for _, value in values])
-    (interval,) = clustered_intervals(numbers[:, None], [query for query, _ in values])
-    first, second = quantity
-    return {
-        "head": head, "quantity": f"{first} -> {second}", "from": first, "to": second, "k": k,
-        "mean": float(numbers.mean()), **interval.to_json(), "n": len(numbers),
-    }  # fmt: skip

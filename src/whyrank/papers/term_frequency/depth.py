@@ -7,12 +7,12 @@ profile even. Intervals are from a bootstrap over queries, the heads held fixed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whyrank.evaluation.bootstrap import resample
-from whyrank.evaluation.estimate import is_significant
-from whyrank.evaluation.interval import NOT_DEFINED, Interval
-from whyrank.interventions.statistics import SiteTable, finite
+from whyrank.evaluation.estimate import Estimate
+from whyrank.interventions.statistics import SiteTable
+from whyrank.papers.term_frequency.parts import Depth, SiteEffect
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,33 +33,30 @@ def depth_part(layer: int, layers: int, parts: int = DEPTHS) -> int:
 
 
 def over_depth(
-    frame: pd.DataFrame, sites: Sequence[dict[str, Any]], layers: int, *, parts: int = DEPTHS, seed: int = 0
-) -> dict[str, Any]:
-    """The part of all significant |shares| in each part of the depth and their mean depth, with intervals; `draws`
-    [draws][parts] are the same in each draw, of so many `queries`."""
+    frame: pd.DataFrame, heads: Sequence[SiteEffect], layers: int, *, parts: int = DEPTHS, seed: int = 0
+) -> Depth:
+    """The part of all significant |shares| in each part of the depth, and their mean depth, with intervals."""
     import numpy as np
 
-    sure = {s["site"]: s["layer"] for s in sites if is_significant(s["p_holm"]) and s["share"] is not None}
-    if not sure:
-        nothing = {"value": None, **Interval.none(NOT_DEFINED).to_json()}
-        return {"significant": 0, "profile": [], "mean": nothing, "draws": [], "queries": 0}
-    rows = frame[frame["site"].isin(list(sure))]
-    table = SiteTable.of(rows)
-    depth = np.array([relative_depth(sure[site], layers) for site in table.sites])
-    place = np.array([depth_part(sure[site], layers, parts) for site in table.sites])
+    layer_of = {head.site: head.layer or 0 for head in heads if head.is_significant and head.share.value is not None}
+    if not layer_of:
+        return Depth(significant=0)
+    table = SiteTable.of(frame[frame["site"].isin(list(layer_of))])
+    depth = np.array([relative_depth(layer_of[site], layers) for site in table.sites])
+    place = np.array([depth_part(layer_of[site], layers, parts) for site in table.sites])
     shares = resample(table.shares, len(table.queries), present=table.present, draws=DRAWS, seed=seed)
     profile = shares.map(lambda rows: _profile(np.abs(rows), place, parts))
     mean = shares.map(lambda rows: ((np.abs(rows) @ depth) / np.abs(rows).sum(axis=1))[:, None])
-    return {
-        "significant": len(sure),
-        "profile": [
-            {"value": finite(float(value)), **interval.within(0, 1).to_json()}
-            for value, interval in zip(profile.value, profile.intervals(), strict=True)
-        ],
-        "mean": {"value": finite(float(mean.value[0])), **mean.interval().within(0, 1).to_json()},
-        "draws": np.round(profile.drawn[np.isfinite(profile.drawn).all(axis=1)], 4).tolist(),
-        "queries": int(table.present.min()),
-    }
+    size = int(table.count.sum(axis=0).max()), int(table.present.min())
+    ends = (interval.within(0, 1) for interval in profile.intervals())
+    drawn = np.round(profile.drawn[np.isfinite(profile.drawn).all(axis=1)], 4)
+    return Depth(
+        significant=len(layer_of),
+        profile=tuple(Estimate.of(float(v), e, *size) for v, e in zip(profile.value, ends, strict=True)),
+        mean=Estimate.of(float(mean.value[0]), mean.interval().within(0, 1), *size),
+        draws=tuple(tuple(row) for row in drawn.tolist()),
+        queries=size[1],
+    )
 
 
 def _profile(shares: np.ndarray, place: np.ndarray, parts: int) -> np.ndarray:

@@ -12,67 +12,85 @@ intervals are). With fewer than 6 queries nothing can be said, and nothing survi
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whyrank.evaluation.bootstrap import DRAWS, Resampled, cluster_sums, resample, stretch
-from whyrank.interventions.statistics import SMALL_GAP, SiteTable, beyond_rounding, clusters, finite
+from whyrank.evaluation.estimate import Estimate
+from whyrank.interventions.statistics import SMALL_GAP, SiteTable, beyond_rounding, clusters
+from whyrank.papers.term_frequency.parts import Estimators, Survival
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-ESTIMATORS = ("ratio_of_sums", "thresholded_mean", "mean_of_ratios")
-
 
 def side_by_side(
     frame: pd.DataFrame, *, threshold: float | None = None, draws: int = DRAWS, seed: int = 0
-) -> list[dict[str, Any]]:
-    """One row a site: each estimator with its interval, n, and whether the site survives it (None: not known)."""
+) -> tuple[Estimators, ...]:
+    """All three estimators of each site."""
     import numpy as np
-    import pandas as pd
 
-    size = (frame["perturbed"].abs() + frame["base"].abs()).to_numpy(dtype=float)
-    gap = beyond_rounding((frame["perturbed"] - frame["base"]).to_numpy(dtype=float), size)
-    least = SMALL_GAP * float(np.median(np.abs(np.nan_to_num(gap)))) if threshold is None else threshold
-    some, large = np.isfinite(gap), np.abs(gap) >= least
-    ratios = np.divide(frame["effect"].to_numpy(dtype=float), gap, out=np.zeros(len(gap)), where=some)
-    row, queries = pd.factorize(clusters(frame))
-    column, sites = pd.factorize(frame["site"])
-    summed = partial(cluster_sums, clusters=row, columns=column, shape=(len(queries), len(sites)))
-    again = partial(resample, clusters=len(queries), draws=draws, seed=seed)
-
-    def mean_of(which: np.ndarray) -> tuple[Resampled, np.ndarray]:
-        sums, counts = summed(np.where(which, ratios, 0.0)), summed(which.astype(float))
-        statistic = partial(_mean, sums, counts)
-        return again(statistic, present=(counts > 0).sum(axis=0)), counts.sum(axis=0)
-
+    ratios = _Ratios.of(frame, draws, seed)
+    gaps = np.abs(np.nan_to_num(ratios.gap))
+    least = SMALL_GAP * float(np.median(gaps)) if threshold is None else threshold
     table = SiteTable.of(frame)
-    found = {
-        "ratio_of_sums": (again(table.ratios, present=table.present), table.count.sum(axis=0)),
-        "thresholded_mean": mean_of(large),
-        "mean_of_ratios": mean_of(some),
-    }
-    told = {name: _estimates(*both) for name, both in found.items()}
+    counts = table.count.sum(axis=0)
+    of_sums = resample(table.ratios, len(table.queries), present=table.present, draws=draws, seed=seed)
+    known = np.isfinite(ratios.gap)
+    columns = (_survivals(of_sums, counts), ratios.mean(known & (gaps >= least)), ratios.mean(known))
+    return tuple(
+        Estimators(site, int(counts[i]), least, *(column[i] for column in columns))
+        for i, site in enumerate(table.sites)
+    )
+
+
+@dataclass(frozen=True)
+class _Ratios:
+    """The effect by the gap of each row [rows], with its query and site by number; the gap is NaN where there is
+    none but rounding."""
+
+    gap: np.ndarray
+    ratio: np.ndarray
+    query: np.ndarray
+    site: np.ndarray
+    shape: tuple[int, int]
+    draws: int
+    seed: int
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, draws: int, seed: int) -> _Ratios:
+        import numpy as np
+        import pandas as pd
+
+        size = (frame["perturbed"].abs() + frame["base"].abs()).to_numpy(dtype=float)
+        gap = beyond_rounding((frame["perturbed"] - frame["base"]).to_numpy(dtype=float), size)
+        effect = frame["effect"].to_numpy(dtype=float)
+        ratio = np.divide(effect, gap, out=np.zeros(len(gap)), where=np.isfinite(gap))
+        query, queries = pd.factorize(clusters(frame))
+        site, sites = pd.factorize(frame["site"])
+        return cls(gap, ratio, query, site, (len(queries), len(sites)), draws, seed)
+
+    def mean(self, which: np.ndarray) -> list[Survival]:
+        """The mean of some rows' ratios, by site."""
+        import numpy as np
+
+        summed = partial(cluster_sums, clusters=self.query, columns=self.site, shape=self.shape)
+        sums, counts = summed(np.where(which, self.ratio, 0.0)), summed(which.astype(float))
+        again = resample(
+            lambda weights: (weights @ sums) / (weights @ counts), self.shape[0],
+            present=(counts > 0).sum(axis=0), draws=self.draws, seed=self.seed,
+        )  # fmt: skip
+        return _survivals(again, counts.sum(axis=0))
+
+
+def _survivals(again: Resampled, counts: np.ndarray) -> list[Survival]:
+    """Each site's value with its interval, and whether it survives."""
+    survives, intervals = _survivors(again), again.intervals()
     return [
-        {
-            "site": str(site), "n": int(table.count[:, i].sum()), "threshold": least,
-            **{name: told[name][i] for name in ESTIMATORS},
-        }
-        for i, site in enumerate(sites)
-    ]  # fmt: skip
-
-
-def _mean(sums: np.ndarray, counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    return (weights @ sums) / (weights @ counts)
-
-
-def _estimates(again: Resampled, counts: np.ndarray) -> list[dict[str, Any]]:
-    """Each site's value with its interval."""
-    survives = _survivors(again)
-    return [
-        {"value": finite(float(value)), **interval.to_json(), "survives": survives[i], "n": int(counts[i])}
-        for i, (value, interval) in enumerate(zip(again.value, again.intervals(), strict=True))
+        Survival(Estimate.of(float(value), intervals[i], int(counts[i]), int(again.clusters[i])), survives[i])
+        for i, value in enumerate(again.value)
     ]
 
 

@@ -13,24 +13,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from whyrank.encoders.encoder import Encoder
 from whyrank.encoders.site import BLOCK_PARTS, Site, SiteSet
+from whyrank.evaluation.estimate import Estimate
 from whyrank.interventions.intervention import Intervention
 from whyrank.interventions.opened import OpenedPair
 from whyrank.interventions.path import PathPatching
 from whyrank.interventions.plan import SitePlan
-from whyrank.interventions.statistics import SiteTable, finite
+from whyrank.interventions.statistics import SiteTable
+from whyrank.papers.term_frequency.parts import FlowLink, FlowRow
 from whyrank.rankers.neural import no_gradients
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Where the signal can stand; what is parked elsewhere is told as `other`.
+#: Where the signal can stand; what is parked elsewhere counts as `other`.
 STATIONS = ("inj", "qterm+", "qterm-", "cls", "other", "sep", "query", "filler")
 PARTS = ("q", "k", "v")
 #: What lands, as a part of the most that does at that layer, below which it is noise.
@@ -77,52 +79,47 @@ def pick_up(layer: int, heads: int) -> tuple[SitePlan, PathPatching]:
 
 def information_flow(
     blocks: pd.DataFrame, final: pd.DataFrame, moves: Callable[[int], pd.DataFrame], layers: int, seed: int = 0
-) -> list[dict[str, Any]]:
-    """A row for each layer and category: stands, moves and lands, each a share with its interval and n.
+) -> tuple[FlowRow, ...]:
+    """A row for each layer and category.
 
     `blocks` are the rows of blocks by category, `final` of the last states, `moves(layer)` of what is picked up.
     """
-    found = []
+    found: list[FlowRow] = []
     for layer in range(layers):
         mine = blocks[blocks["layer"] == layer]
-        frames = {
-            "stands": mine[mine["site"].str.contains(".resid", regex=False)],
-            "moves": moves(layer),
-            "lands": mine[mine["site"].str.contains(".attn", regex=False)],
-        }
-        found += _rows(layer, frames, seed)
-    return [*found, *_rows(layers, {"stands": final}, seed)]
+        stands = _by_category(mine[mine["site"].str.contains(".resid", regex=False)], seed)
+        picked_up = _by_category(moves(layer), seed)
+        lands = _by_category(mine[mine["site"].str.contains(".attn", regex=False)], seed)
+        found += [
+            FlowRow(layer, name, stands.get(name), picked_up.get(name), lands.get(name))
+            for name in STATIONS
+            if name in stands or name in picked_up or name in lands
+        ]
+    at_the_end = _by_category(final, seed)
+    return (*found, *(FlowRow(layers, name, at_the_end[name]) for name in STATIONS if name in at_the_end))
 
 
-def _rows(layer: int, frames: dict[str, pd.DataFrame], seed: int) -> list[dict[str, Any]]:
-    told: dict[str, dict[str, Any]] = {}
-    for name, frame in frames.items():
-        for category, summary in _by_category(frame, seed).items():
-            told.setdefault(category, {})[name] = summary
-    return [{"layer": layer, "category": name, **told[name]} for name in STATIONS if name in told]
-
-
-def links(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The links between stations: layer, from, to, width. Shares below 0 carry nothing on, and nothing lands where
-    it is lost in the noise of all that lands there."""
+def links(rows: Sequence[FlowRow]) -> tuple[FlowLink, ...]:
+    """The links between stations. Shares below 0 carry nothing on, and nothing lands where it is lost in the noise
+    of all that lands there."""
     found = []
-    for layer in sorted({row["layer"] for row in rows}):
-        mine = [row for row in rows if row["layer"] == layer]
-        landing = {row["category"]: _share(row, "lands") for row in mine}
+    for layer in sorted({row.layer for row in rows}):
+        mine = [row for row in rows if row.layer == layer]
+        landing = {row.category: _share(row.lands) for row in mine}
         least = NOISE * max(map(abs, landing.values()))
         landing = {category: share for category, share in landing.items() if share > least}
         total = sum(landing.values())
         for row in mine:
-            leaving = max(0.0, _share(row, "moves"))
-            for category, width in landing.items():
-                if total and leaving * width:
-                    found.append(
-                        {"layer": layer, "from": row["category"], "to": category, "width": leaving * width / total}
-                    )
-    return found
+            leaving = max(0.0, _share(row.moves))
+            found += [
+                FlowLink(layer, row.category, category, leaving * width / total)
+                for category, width in landing.items()
+                if total and leaving * width
+            ]
+    return tuple(found)
 
 
-def _by_category(frame: pd.DataFrame, seed: int) -> dict[str, dict[str, Any]]:
+def _by_category(frame: pd.DataFrame, seed: int) -> dict[str, Estimate]:
     """Sums of effects over the sum of all pairs' gaps, so that shares of categories are parts of one whole.
 
     A category's own pairs may have no gap to have a share of.
@@ -136,11 +133,10 @@ def _by_category(frame: pd.DataFrame, seed: int) -> dict[str, dict[str, Any]]:
     categories = frame.groupby("site", sort=False)["category"].first()
     shares, ends, counts = of_all.shares(), of_all.intervals(seed)["share"], table.count.sum(axis=0)
     return {
-        str(categories[site]): {"share": finite(float(shares[i])), **ends[i].to_json(), "n": int(counts[i])}
+        str(categories[site]): Estimate.of(float(shares[i]), ends[i], int(counts[i]), int(table.present[i]))
         for i, site in enumerate(table.sites)
     }
 
 
-def _share(row: dict[str, Any], name: str) -> float:
-    value = row.get(name, {}).get("share")
-    return 0.0 if value is None else float(value)
+def _share(one: Estimate | None) -> float:
+    return 0.0 if one is None or one.value is None else one.value

@@ -1,7 +1,7 @@
 """Effects over the number of occurrences (TFC2), and what shape they have.
 
 Cumulative pairs (k against none) are fitted by a ln k + b, a sqrt k + b and a k + b on the mean effect, as in the
-papers over k <= 5; marginal ones (k + 1 against k) show the gain of one more, which TFC2 says falls. The verdict
+papers over k <= 5; marginal ones (k + 1 against k) show the gain of one more, which TFC2 says falls. The shape
 is read from all k: the slope of the last third of the curve over that of the first (which begins at no occurrence
 and no effect), or the last third of the gains over the first, with its interval from a bootstrap over queries:
 
@@ -18,63 +18,50 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from whyrank.evaluation.bootstrap import Resampled, cluster_sums, resample
-from whyrank.evaluation.curves import CURVES, fit_curves
+from whyrank.evaluation.curves import CURVES, Fit, fit_curves
+from whyrank.evaluation.estimate import Estimate, finite
 from whyrank.evaluation.interval import NOT_DEFINED, Interval
 from whyrank.evaluation.wilson import share_interval
-from whyrank.interventions.statistics import clusters, finite
+from whyrank.interventions.statistics import clusters
+from whyrank.papers.term_frequency.parts import Curve, CurveFit, EffectCurve, Point
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-#: Draws of queries, each with its own fits; and the R2 that the paper asks for.
-DRAWS, GOOD_FIT = 500, 0.90
+#: Draws of queries, each with its own fits.
+DRAWS = 500
 #: The paper fits k = 1 to 5.
 FITTED = 5
 #: Below this ratio of slopes a curve is flat; within these ends it is straight.
 FLAT, STRAIGHT = 0.1, (0.5, 2.0)
 
 
-class Curve(NamedTuple):
-    """By k: sums and counts of each query [queries, ks], and their means, drawn again with the queries."""
-
-    ks: list[int]
-    sums: np.ndarray
-    counts: np.ndarray
-    means: Resampled
-
-    def points(self, intervals: list[Interval]) -> list[dict[str, Any]]:
-        """One row per k."""
-        return [
-            {"k": k, "mean": float(self.means.value[i]), "n": int(self.counts[:, i].sum()), **interval.to_json()}
-            for i, (k, interval) in enumerate(zip(self.ks, intervals, strict=True))
-        ]
-
-
 def effects_over_k(
     frame: pd.DataFrame, *, marginal: bool = False, fitted: int = FITTED, seed: int = 0
-) -> dict[str, Any]:
-    """For each site its mean effect by k with intervals, the fits over k <= `fitted`, and the verdict."""
+) -> dict[str, EffectCurve]:
+    """For each site its mean effect by k with intervals, the fits over k <= `fitted`, and the shape."""
     found = {}
     for site, rows in frame.groupby("site", sort=False):
-        curve = _curve(rows, "effect", seed)
-        points = curve.points(curve.means.intervals())
-        found[str(site)] = {"points": points, **_fits(curve, fitted), **_shape(curve, marginal)}
+        means = _Means.of(rows, "effect", seed)
+        ratio, shape = _shape(means, marginal)
+        found[str(site)] = EffectCurve(means.points(means.again.intervals()), _fits(means, fitted), ratio, shape)
     return found
 
 
-def violations_over_k(frame: pd.DataFrame, *, fitted: int = FITTED, seed: int = 0) -> dict[str, Any]:
+def violations_over_k(frame: pd.DataFrame, *, fitted: int = FITTED, seed: int = 0) -> Curve:
     """The share of pairs whose perturbed side does not score higher, by k, with intervals; and its fits."""
     pairs = frame.drop_duplicates("pair")
     shares = pairs.assign(violates=(pairs["perturbed"] <= pairs["base"]).astype(float))
-    curve = _curve(shares, "violates", seed)
-    by_k = zip(curve.sums.T, curve.counts.T, curve.means.intervals(), strict=True)
-    points = curve.points([share_interval(hits, sizes, interval) for hits, sizes, interval in by_k])
-    return {"points": points, **_fits(curve, fitted)}
+    means = _Means.of(shares, "violates", seed)
+    by_k = zip(means.sums.T, means.counts.T, means.again.intervals(), strict=True)
+    points = means.points([share_interval(hits, sizes, interval) for hits, sizes, interval in by_k])
+    return Curve(points, _fits(means, fitted))
 
 
 def adhering_documents(frame: pd.DataFrame) -> pd.DataFrame:
@@ -84,48 +71,63 @@ def adhering_documents(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[rises]
 
 
-def _curve(rows: pd.DataFrame, column: str, seed: int) -> Curve:
+@dataclass(frozen=True, eq=False)
+class _Means:
+    """By k: sums and counts of each query [queries, ks], and their means, drawn again with the queries."""
+
+    ks: list[int]
+    sums: np.ndarray
+    counts: np.ndarray
+    again: Resampled
+
+    @classmethod
+    def of(cls, rows: pd.DataFrame, column: str, seed: int) -> _Means:
+        import numpy as np
+        import pandas as pd
+
+        ks = sorted(int(k) for k in rows["k"].dropna().unique())
+        row, queries = pd.factorize(clusters(rows))
+        place = rows["k"].map({k: i for i, k in enumerate(ks)}).to_numpy(dtype=int)
+        summed = partial(cluster_sums, clusters=row, columns=place, shape=(len(queries), len(ks)))
+        sums, counts = summed(rows[column].to_numpy(dtype=float)), summed(np.ones(len(rows)))
+        again = resample(
+            lambda weights: (weights @ sums) / (weights @ counts), len(queries),
+            present=(counts > 0).sum(axis=0), draws=DRAWS, seed=seed,
+        )  # fmt: skip
+        return cls(ks, sums, counts, again)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How many rows and queries there are at most at one k."""
+        return int(self.counts.sum(axis=0).max(initial=0)), int(self.again.clusters.max(initial=0))
+
+    def points(self, intervals: list[Interval]) -> tuple[Point, ...]:
+        """One per k."""
+        rows, queries = self.counts.sum(axis=0).astype(int), self.again.clusters
+        return tuple(
+            Point(k, Estimate.of(float(self.again.value[i]), intervals[i], int(rows[i]), int(queries[i])))
+            for i, k in enumerate(self.ks)
+        )
+
+
+def _fits(means: _Means, fitted: int) -> tuple[CurveFit, ...]:
+    """The three curves through the means of k <= `fitted`, the best first; none for fewer than three points."""
     import numpy as np
-    import pandas as pd
 
-    ks = sorted(int(k) for k in rows["k"].dropna().unique())
-    row, queries = pd.factorize(clusters(rows))
-    place = rows["k"].map({k: i for i, k in enumerate(ks)}).to_numpy(dtype=int)
-    summed = partial(cluster_sums, clusters=row, columns=place, shape=(len(queries), len(ks)))
-    sums, counts = summed(rows[column].to_numpy(dtype=float)), summed(np.ones(len(rows)))
-    means = resample(
-        lambda weights: (weights @ sums) / (weights @ counts),
-        len(queries),
-        present=(counts > 0).sum(axis=0),
-        draws=DRAWS,
-        seed=seed,
-    )
-    return Curve(ks, sums, counts, means)
-
-
-def _fits(curve: Curve, fitted: int) -> dict[str, Any]:
-    import numpy as np
-
-    used = [i for i, k in enumerate(curve.ks) if k <= fitted]
+    used = [i for i, k in enumerate(means.ks) if k <= fitted]
     if len(used) < 3:
-        return {"fits": [], "good_fit": False}
-    some = [curve.ks[i] for i in used]
-    means = curve.means.columns(np.array(used))
-    fits = fit_curves(some, means.value.tolist())
-    drawn = [fit_curves(some, one.tolist()) for one in means.drawn if np.isfinite(one).all()]
-    best = Counter(again[0].curve for again in drawn)
-    r2 = dict(zip(CURVES, means.map(partial(_r2, some)).intervals(), strict=True))
-    return {
-        "fits": [
-            {
-                "curve": fit.curve, "a": fit.a, "b": fit.b, "r2": fit.r2, "aicc": fit.aicc,
-                "r2_interval": r2[fit.curve].within(0, 1).to_json(),
-                "best_in": best[fit.curve] / len(drawn) if drawn else None,
-            }
-            for fit in fits
-        ],
-        "good_fit": any(fit.curve == "log" and (fit.r2 or 0.0) > GOOD_FIT for fit in fits),
-    }  # fmt: skip
+        return ()
+    some, again = [means.ks[i] for i in used], means.again.columns(np.array(used))
+    drawn = [fit_curves(some, one.tolist()) for one in again.drawn if np.isfinite(one).all()]
+    best = Counter(fits[0].curve for fits in drawn)
+    r2 = dict(zip(CURVES, again.map(partial(_r2, some)).intervals(), strict=True))
+
+    def found(fit: Fit) -> CurveFit:
+        ends = Estimate.of(fit.r2, r2[fit.curve].within(0, 1), *means.size)
+        share = best[fit.curve] / len(drawn) if drawn else None
+        return CurveFit(fit.curve, fit.a, fit.b, ends, finite(fit.aicc), share)
+
+    return tuple(found(fit) for fit in fit_curves(some, again.value.tolist()))
 
 
 def _r2(ks: list[int], rows: np.ndarray) -> np.ndarray:
@@ -142,23 +144,24 @@ def _r2(ks: list[int], rows: np.ndarray) -> np.ndarray:
     return found
 
 
-def _shape(curve: Curve, marginal: bool) -> dict[str, Any]:
-    """The verdict and the ratio that it is read from; a curve that may neither rise nor fall early has none."""
-    part = max(2, len(curve.ks) // 3)
-    if len(curve.ks) < 2 * part:
-        return {"ratio": {"value": None, **Interval.none(NOT_DEFINED).to_json()}, "verdict": "undecided"}
-    measure = partial(_gains if marginal else _slopes, curve.ks, part=part)
-    both = curve.means.map(lambda means: measure(means))
+def _shape(means: _Means, marginal: bool) -> tuple[Estimate, str]:
+    """The ratio of late to early, and the shape that it says; a curve that may neither rise nor fall early has no
+    ratio."""
+    part = max(2, len(means.ks) // 3)
+    if len(means.ks) < 2 * part:
+        return Estimate.undefined(*means.size), "undecided"
+    measure = partial(_gains if marginal else _slopes, means.ks, part=part)
+    both = means.again.map(lambda rows: measure(rows))
     early = both.map(lambda ends: ends[:, 1:]).interval()
     value, ratio = math.nan, Interval.none(early.reason or NOT_DEFINED)
     if early.leaves_out_zero:
         slopes = both.map(lambda ends: ends[:, :1] / ends[:, 1:])
         value, ratio = float(slopes.value[0]), slopes.interval()
-    mean = curve.means.map(lambda means: means.mean(axis=1, keepdims=True))
-    return {
-        "ratio": {"value": finite(value), **ratio.to_json()},
-        "verdict": _verdict(float(mean.value[0]), mean.interval(), ratio, marginal),
-    }
+    mean = means.again.map(lambda rows: rows.mean(axis=1, keepdims=True))
+    shape = _named(float(mean.value[0]), mean.interval(), ratio, marginal)
+    if not math.isfinite(value):
+        return Estimate.undefined(*means.size, why=ratio.reason or NOT_DEFINED), shape
+    return Estimate.of(value, ratio, *means.size), shape
 
 
 def _slopes(ks: list[int], means: np.ndarray, part: int) -> np.ndarray:
@@ -182,7 +185,7 @@ def _gains(ks: list[int], means: np.ndarray, part: int) -> np.ndarray:
     return np.stack([means[:, -part:].mean(axis=1), means[:, :part].mean(axis=1)], axis=1)
 
 
-def _verdict(mean: float, interval: Interval, ratio: Interval, marginal: bool) -> str:
+def _named(mean: float, interval: Interval, ratio: Interval, marginal: bool) -> str:
     if not interval and mean != 0:
         return "undecided"
     if not interval.leaves_out_zero:

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whyrank.axioms.pair import MinimalPair
 from whyrank.encoders.site import Site, SiteSet
-from whyrank.interventions.effects import Effects
+from whyrank.evaluation.estimate import Estimate
 from whyrank.interventions.plan import SitePlan
-from whyrank.interventions.statistics import summarise_sites
+from whyrank.interventions.statistics import SiteTable
 from whyrank.interventions.summary import splits
-from whyrank.papers.term_frequency.leading import leading_heads
+from whyrank.papers.term_frequency.parts import JointShare, SiteEffect, Together
+from whyrank.papers.term_frequency.summaries import leading_heads, site_effects
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,20 +25,25 @@ if TYPE_CHECKING:
 Rows = Callable[[str, Sequence[MinimalPair], SitePlan], "pd.DataFrame"]
 
 
-def together(append: pd.DataFrame, pairs: Sequence[MinimalPair], rows: Rows, seed: int = 0) -> dict[str, Any]:
+def together(append: pd.DataFrame, pairs: Sequence[MinimalPair], rows: Rows, seed: int = 0) -> Together:
     """The share of the gap that leading heads recover, patched together at the injected term: those that raise the
     score, and all of them; and which each half chose."""
     halves = _halves(pairs, seed)
     chosen = [_chosen(append, half, seed) for half in halves]
-    told: dict[str, Any] = {"halves": [[head for head, _ in some] for some in chosen]}
-    for name in ("positive", "all"):
+
+    def measured(name: str, heads_of: Callable[[SiteEffect], bool]) -> JointShare | None:
         frames = []
         for i, (half, other) in enumerate(zip(halves, reversed(chosen), strict=True)):
-            heads = [head for head, share in other if name == "all" or share > 0]
+            heads = [one.name for one in other if heads_of(one)]
             if heads and half:
                 frames.append(rows(f"together, {name}, half {i + 1}", half, SitePlan((_at_injected(heads),))))
-        told[name] = _pooled(frames, seed)
-    return told
+        return _pooled(frames, seed)
+
+    return Together(
+        halves=tuple(tuple(one.name for one in some) for some in chosen),
+        positive=measured("positive", lambda one: (one.share.value or 0.0) > 0),
+        all=measured("all", lambda one: True),
+    )
 
 
 def _halves(pairs: Sequence[MinimalPair], seed: int) -> list[list[MinimalPair]]:
@@ -47,14 +53,13 @@ def _halves(pairs: Sequence[MinimalPair], seed: int) -> list[list[MinimalPair]]:
     return [[pair for pair in pairs if ((pair.qid or pair.id) in first) == mine] for mine in (True, False)]
 
 
-def _chosen(append: pd.DataFrame, half: Sequence[MinimalPair], seed: int) -> list[tuple[str, float]]:
-    """The heads that stand out in the rows of these pairs, with their shares."""
+def _chosen(append: pd.DataFrame, half: Sequence[MinimalPair], seed: int) -> list[SiteEffect]:
+    """The heads that stand out in the rows of these pairs."""
     mine = append[append["pair"].isin([pair.id for pair in half])]
     if mine.empty:
         return []
-    sites = Effects(mine).summary(seed=seed)["sites"]
-    shares = {f"{site['layer']}.{site['head']}": site["share"] or 0.0 for site in sites}
-    return [(head, shares[head]) for head in leading_heads(sites)]
+    found = {site.name: site for site in (sites := site_effects(mine, seed))}
+    return [found[head] for head in leading_heads(sites)]
 
 
 def _at_injected(heads: Iterable[str]) -> SiteSet:
@@ -62,16 +67,17 @@ def _at_injected(heads: Iterable[str]) -> SiteSet:
     return SiteSet(tuple(Site("z", site.layer, site.head, "inj") for site in parsed))
 
 
-def _pooled(frames: Sequence[pd.DataFrame], seed: int) -> dict[str, Any] | None:
+def _pooled(frames: Sequence[pd.DataFrame], seed: int) -> JointShare | None:
     import pandas as pd
 
     if not frames:
         return None
     rows = pd.concat(frames, ignore_index=True).assign(site="together")
     bands = splits(rows).get("rank", {})
-    return {**_share(rows, seed), "bands": {band: _share(some, seed) for band, some in bands.items()}}
+    return JointShare(_share(rows, seed), {band: _share(some, seed) for band, some in bands.items()})
 
 
-def _share(rows: pd.DataFrame, seed: int) -> dict[str, Any]:
-    (told,) = (one.to_json() for one in summarise_sites(rows, seed=seed))
-    return {"share": told["share"], **told["share_interval"], "n": told["n"]}
+def _share(rows: pd.DataFrame, seed: int) -> Estimate:
+    table = SiteTable.of(rows)
+    interval = table.intervals(seed)["share"][0]
+    return Estimate.of(float(table.shares()[0]), interval, len(rows), len(table.queries))

@@ -1,0 +1,111 @@
+"""From the rows of a sweep to what each head does, which heads stand out, and whether there is a gap to share.
+
+The pairs that have a category of tokens, or are of one rank band, may together have no gap, and a share of nothing
+can be any number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from whyrank.evaluation.estimate import Estimate, finite
+from whyrank.evaluation.interval import Interval
+from whyrank.interventions.effects import Effects
+from whyrank.interventions.statistics import clusters, compare_maps
+from whyrank.interventions.summary import splits
+from whyrank.papers.term_frequency.parts import Likeness, PairSet, SiteEffect
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Heads that are looked at one by one; and how many, where none is significant.
+MOST, FEWEST = 6, 3
+
+
+def site_effects(rows: pd.DataFrame, seed: int = 0) -> tuple[SiteEffect, ...]:
+    """What each site does."""
+    return _effects(Effects(rows).summary(seed=seed)["sites"])
+
+
+def pair_set(rows: pd.DataFrame, seed: int = 0) -> PairSet:
+    """What each head does in one set of pairs."""
+    summary, parts = Effects(rows).summary(seed=seed), splits(rows)
+    return PairSet(
+        pairs=summary["pairs"],
+        queries=summary["queries"],
+        gap=replace(mean_gap(rows, seed), value=summary["gap"]["mean"]),
+        median_gap=summary["gap"]["median"],
+        adherent=summary["keep"]["adherent"],
+        adherent_r=summary["keep"]["correlation_with_all"],
+        heads=_effects(summary["sites"]),
+        splits={
+            name: {group: with_gap(_effects(sites), parts[name][group], seed) for group, sites in groups.items()}
+            for name, groups in summary["splits"].items()
+        },
+        adherence={
+            band: adherence(some, seed) for band, some in splits(one_per_pair(rows)).get("rank", {}).items()
+        },
+    )
+
+
+def likeness(append: pd.DataFrame, other: pd.DataFrame, seed: int = 0) -> Likeness:
+    """How alike the map of heads on other pairs is to append's."""
+    correlation, _ = compare_maps(append, other, seed=seed)
+    summary = Effects(other).summary(seed=seed)
+    return Likeness(
+        pairs=summary["pairs"],
+        gap=summary["gap"]["mean"],
+        adherent=summary["keep"]["adherent"],
+        r=Estimate.of(correlation.pearson, correlation.interval, correlation.sites, summary["queries"]),
+        spearman=finite(correlation.spearman),
+        leading=leading_heads(_effects(summary["sites"])),
+    )
+
+
+def leading_heads(sites: Sequence[SiteEffect], most: int = MOST) -> tuple[str, ...]:
+    """The heads (`0.9`) that stand out: significant after Holm's correction over all of them, the largest shares
+    first; where none is significant, the three largest."""
+    heads = [site for site in sites if site.head is not None and site.category is None]
+    order = sorted(heads, key=lambda site: -site.size)
+    significant = [site for site in order if site.is_significant]
+    return tuple(f"{site.layer}.{site.head}" for site in (significant or order[:FEWEST])[:most])
+
+
+def one_per_pair(rows: pd.DataFrame) -> pd.DataFrame:
+    """The first row of each pair."""
+    return rows.drop_duplicates("pair")
+
+
+def mean_gap(rows: pd.DataFrame, seed: int = 0) -> Estimate:
+    """The mean gap of the pairs that some rows are of."""
+    pairs = one_per_pair(rows)
+    return Estimate.mean((pairs["perturbed"] - pairs["base"]).to_numpy(dtype=float), clusters(pairs).tolist(), seed)
+
+
+def adherence(pairs: pd.DataFrame, seed: int = 0) -> Estimate:
+    """The share of the pairs that score higher on the perturbed side."""
+    adherent = (pairs["perturbed"] > pairs["base"]).to_numpy(dtype=float)
+    return Estimate.mean(adherent, clusters(pairs).tolist(), seed, share=True)
+
+
+def with_gap(sites: Sequence[SiteEffect], rows: pd.DataFrame, seed: int = 0) -> tuple[SiteEffect, ...]:
+    """The same sites; each says whether the pairs that have it surely have a gap."""
+    pairs = {str(site): frozenset(some["pair"]) for site, some in rows.groupby("site", sort=False)}
+    known = {some: mean_gap(rows[rows["pair"].isin(some)], seed).is_sure for some in set(pairs.values())}
+    return tuple(replace(site, has_gap=known[pairs[site.site]]) for site in sites)
+
+
+def _effects(sites: Sequence[Mapping[str, Any]]) -> tuple[SiteEffect, ...]:
+    return tuple(
+        SiteEffect(
+            site["site"], site["layer"], site["head"], site["category"], _estimate(site, "share", "share_interval"),
+            _estimate(site, "mean_effect", "mean_interval"), site["p_holm"],
+        )
+        for site in sites
+    )  # fmt: skip
+
+
+def _estimate(site: Mapping[str, Any], value: str, ends: str) -> Estimate:
+    return Estimate.of(site[value], Interval.from_json(site[ends]), site["n"], site["queries"])
