@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whyrank.plots.style import INK, QUIET, SERIES, as_svg, drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Space between the stations of a column, and the width of a station.
 GAP, WIDTH = 0.12, 0.16
 #: Bands thinner than this are not drawn; what is more than `MOST` of the gap is drawn as that, and said.
 THINNEST, MOST = 0.004, 1.5
 SCORE = "score"
+
+
+class Station(NamedTuple):
+    """How much of the signal stands at a place in a column (a layer); None where it was not measured."""
+
+    column: int
+    name: str
+    height: float | None
+
+
+class Link(NamedTuple):
+    """How much goes from a place in a column to one in the next."""
+
+    column: int
+    source: str
+    target: str
+    width: float
 
 
 class Band(NamedTuple):
@@ -29,32 +49,31 @@ class Band(NamedTuple):
 
 @dataclass(frozen=True)
 class Flow:
-    """Stations (rows of layer, category, `stands`) and links. The last column, after all layers, is what is read
-    out; it goes to the score."""
+    """Stations and links. The last column, after all layers, is what is read out; it goes to the score."""
 
-    rows: Sequence[Mapping[str, Any]]
-    links: Sequence[Mapping[str, Any]]
+    stations: Sequence[Station]
+    links: Sequence[Link]
     layers: int
 
     @cached_property
     def stands(self) -> dict[tuple[int, str], float]:
         """Heights; shares below 0 have none."""
-        return {(row["layer"], row["category"]): max(0.0, share(row, "stands") or 0.0) for row in self.rows}
+        return {(one.column, one.name): max(0.0, one.height or 0.0) for one in self.stations}
+
+    @cached_property
+    def names(self) -> list[str]:
+        return list(dict.fromkeys(one.name for one in self.stations))
 
     @cached_property
     def bands(self) -> list[Band]:
         """In the order in which they are laid."""
-        names = list(dict.fromkeys(row["category"] for row in self.rows))
         kept = [
             Band("kept", layer, name, name, min(self.stands.get((layer, name), 0.0), self.stands[layer + 1, name]))
-            for layer in range(self.layers) for name in names if (layer + 1, name) in self.stands
+            for layer in range(self.layers) for name in self.names if (layer + 1, name) in self.stands
         ]  # fmt: skip
-        moved = [
-            Band("link", one["layer"], one["from"], one["to"], one["width"])
-            for one in self.links if (one["layer"] + 1, one["to"]) in self.stands
-        ]  # fmt: skip
+        moved = [Band("link", *one) for one in self.links if (one.column + 1, one.target) in self.stands]
         read = [
-            Band("read", self.layers, name, SCORE, self.stands.get((self.layers, name), 0.0)) for name in names
+            Band("read", self.layers, name, SCORE, self.stands.get((self.layers, name), 0.0)) for name in self.names
         ]
         return [band for band in (*kept, *moved, *read) if band.width > 0]
 
@@ -65,12 +84,11 @@ class Flow:
 
 
 def flow_figure(flow: Flow) -> str:
-    """A column a layer, one for what is read out, and the score. A station's height is the share of the gap that
-    its tokens carry; bands from one station are laid on each other, and those into one, too; pale ones, of what
-    stays, lie behind them all."""
-    names = list(dict.fromkeys(row["category"] for row in flow.rows))
-    colours = {name: SERIES[i % len(SERIES)] for i, name in enumerate(names)}
-    bottoms = _bottoms(flow, names)
+    """A column for each layer, one for what is read out, and the score. A station's height is the share of the gap
+    that its tokens carry; bands from one station are laid on each other, and those into one, too; pale ones, of
+    what stays, lie behind them all."""
+    colours = {name: SERIES[i % len(SERIES)] for i, name in enumerate(flow.names)}
+    bottoms = _bottoms(flow)
     with drawing(max(5.0, 1.1 * (flow.layers + 2) + 1.6), 4.4) as figure:
         axes = figure.subplots()
         _bands(axes, flow, bottoms, colours)
@@ -78,24 +96,23 @@ def flow_figure(flow: Flow) -> str:
             _station(axes, layer, bottoms[name], height, colours[name])
         read = sum(min(MOST, band.width) for band in flow.bands if band.kind == "read")
         _station(axes, flow.layers + 1, 0.0, read, INK)
-        for name in names:
+        for name in flow.names:
             axes.plot([], [], "s", color=colours[name], label=name)
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-        layers = range(flow.layers)
-        axes.set_xticks(range(flow.layers + 2), [*map(str, layers), "read out", SCORE])
+        axes.set_xticks(range(flow.layers + 2), [*map(str, range(flow.layers)), "read out", SCORE])
         _dress(axes)
         return as_svg(figure)
 
 
-def _station(axes: Any, column: float, bottom: float, height: float, colour: str) -> None:
+def _station(axes: Axes, column: float, bottom: float, height: float, colour: str) -> None:
     axes.bar(column, min(MOST, height), WIDTH, bottom=bottom, color=colour, linewidth=0, zorder=4)
 
 
-def _bottoms(flow: Flow, names: Sequence[str]) -> dict[str, float]:
+def _bottoms(flow: Flow) -> dict[str, float]:
     """Stations of one category begin at one height in every layer, with room for all that leaves or comes."""
     found: dict[str, float] = {}
     bottom = 0.0
-    for name in names:
+    for name in flow.names:
         found[name] = bottom
         heights = [min(MOST, height) for (_, one), height in flow.stands.items() if one == name]
         bottom += max([*heights, *_piles(flow, name)], default=0.0) + GAP
@@ -113,7 +130,7 @@ def _piles(flow: Flow, name: str) -> list[float]:
     return list(piles.values())
 
 
-def _bands(axes: Any, flow: Flow, bottoms: dict[str, float], colours: dict[str, str]) -> None:
+def _bands(axes: Axes, flow: Flow, bottoms: dict[str, float], colours: dict[str, str]) -> None:
     piled: dict[tuple[str, str, int, str], float] = {}
     for band in flow.bands:
         width = min(MOST, band.width)
@@ -126,7 +143,7 @@ def _bands(axes: Any, flow: Flow, bottoms: dict[str, float], colours: dict[str, 
             _band(axes, band.layer, lower, upper, width, colours[band.source], pale=band.kind == "kept")
 
 
-def _band(axes: Any, layer: int, lower: float, upper: float, width: float, colour: str, *, pale: bool) -> None:
+def _band(axes: Axes, layer: int, lower: float, upper: float, width: float, colour: str, *, pale: bool) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -141,15 +158,10 @@ def _band(axes: Any, layer: int, lower: float, upper: float, width: float, colou
     axes.add_patch(PathPatch(Path(corners, codes), facecolor=colour, alpha=alpha, linewidth=0, zorder=order))
 
 
-def _dress(axes: Any) -> None:
+def _dress(axes: Axes) -> None:
     axes.set_xlabel("layer")
     axes.set_yticks([])
     axes.set_ylabel("share of the gap (height)", color=INK)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color(QUIET)
-
-
-def share(row: Mapping[str, Any], name: str) -> float | None:
-    """What a row says of `stands`, `moves` or `lands`, if anything."""
-    return (row.get(name) or {}).get("share")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from whyrank.audit.results import AxiomSummary
 from whyrank.encoders.site import short_name
 from whyrank.evaluation.estimate import Estimate, is_significant
 
@@ -297,3 +298,15 @@ class Likeness:
     r: Estimate
     spearman: float | None
     leading: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What the papers leave open: pairs that violate the axiom, other terms, fillers and texts (None: there are no
+    such pairs), and audits by variation."""
+
+    violating_against_adhering: tuple[GroupContrast, ...]
+    document_terms: Likeness | None
+    fillers: dict[str, Likeness | None]
+    restored: Likeness | None
+    audits: dict[str, tuple[AxiomSummary, ...]]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from whyrank.encoders.encoder import Encoder
+if TYPE_CHECKING:
+    from whyrank.encoders.encoder import Encoder
 
 #: Operations that a study may cost: about fifty minutes on two cores.
 AFFORDABLE = 4e14
