@@ -72,9 +72,8 @@ class Flow:
             for layer in range(self.layers) for name in self.names if (layer + 1, name) in self.stands
         ]  # fmt: skip
         moved = [Band("link", *one) for one in self.links if (one.column + 1, one.target) in self.stands]
-        read = [
-            Band("read", self.layers, name, SCORE, self.stands.get((self.layers, name), 0.0)) for name in self.names
-        ]
+        at_the_end = {name: self.stands.get((self.layers, name), 0.0) for name in self.names}
+        read = [Band("read", self.layers, name, SCORE, height) for name, height in at_the_end.items()]
         return [band for band in (*kept, *moved, *read) if band.width > 0]
 
     @property

@@ -60,6 +60,30 @@ def heat_maps(
         return as_svg(figure)
 
 
+def plot_heat_map(
+    axes: Axes,
+    cells: Cells,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    marked: set[tuple[int, int]] | None = None,
+    *,
+    row_title: str,
+    column_title: str,
+    value_title: str,
+) -> Axes:
+    """One map on given axes, with its scale."""
+    largest = _largest([cells]) or 1.0
+    drawn = _panel(axes, cells, len(rows), len(columns), largest, one_way=False)
+    _dots(axes, cells, marked or set(), largest)
+    _name_columns(axes, columns, column_title)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set_ylabel(row_title)
+    figure = axes.get_figure()
+    if figure is not None:
+        figure.colorbar(drawn, ax=axes, label=value_title, shrink=0.8, pad=0.02)
+    return axes
+
+
 def robust_end(panels: Mapping[str, Cells], marked: Marked) -> float:
     """Where colours may end so that one noisy panel does not bleach the others: twice the (low) median of the
     panels' largest values (of marked ones, where a panel has some), never beyond the largest of all; one panel is

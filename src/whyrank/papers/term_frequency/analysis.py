@@ -26,7 +26,14 @@ from whyrank.papers.term_frequency.documents import OwnTop, own_top
 from whyrank.papers.term_frequency.estimators import side_by_side
 from whyrank.papers.term_frequency.findings import findings
 from whyrank.papers.term_frequency.flow import FinalStates, final_states, information_flow, links, pick_up
-from whyrank.papers.term_frequency.parts import Attention, AttentionExample, FlowRow, Likeness, Questions, SiteEffect
+from whyrank.papers.term_frequency.parts import (
+    Attention,
+    AttentionExample,
+    FlowRow,
+    Likeness,
+    Questions,
+    SiteEffect,
+)
 from whyrank.papers.term_frequency.results import About, TermFrequencyStudy
 from whyrank.papers.term_frequency.sets import CONTROLS, PairSets, strongest_terms
 from whyrank.papers.term_frequency.sizes import Sizes

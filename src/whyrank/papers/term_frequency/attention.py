@@ -33,7 +33,7 @@ QUANTITIES = (
     ("other", "sep"), ("cls", "inj"), ("cls", "qterm-"), ("query", "inj"),
 )  # fmt: skip
 #: From each category of tokens to each.
-PATTERN = tuple(product(CATEGORIES, repeat=2))
+PATTERN: tuple[tuple[str, str], ...] = tuple(product(CATEGORIES, CATEGORIES))
 #: Tokens of the example that are shown.
 SHOWN = 40
 
@@ -71,7 +71,7 @@ def example_pattern(ranker: NeuralRanker, pair: MinimalPair, head: str) -> Atten
     token = ranker.pieces.tokenizer.id_to_token
     return AttentionExample(
         head, pair.query, pair.docid, pair.term,
-        tuple(Token(token(int(inputs.ids[0, i])), prepared.names[i]) for i in places),
+        tuple(Token(str(token(int(inputs.ids[0, i]))), prepared.names[i]) for i in places),
         tuple(tuple(round(float(pattern[i, j]), 5) for j in places) for i in places),
     )  # fmt: skip
 

@@ -38,7 +38,9 @@ def over_depth(
     """The part of all significant |shares| in each part of the depth, and their mean depth, with intervals."""
     import numpy as np
 
-    layer_of = {head.site: head.layer or 0 for head in heads if head.is_significant and head.share.value is not None}
+    layer_of = {
+        head.site: head.layer or 0 for head in heads if head.is_significant and head.share.value is not None
+    }
     if not layer_of:
         return Depth(significant=0)
     table = SiteTable.of(frame[frame["site"].isin(list(layer_of))])

@@ -48,7 +48,9 @@ def plot_heads(study: TermFrequencyStudy, axes: Axes | None) -> Axes:
     marked = {(one.layer or 0, one.head or 0) for one in heads if one.is_significant}
     axes.set_title(about.ranker, loc="left")
     rows, columns = (list(map(str, range(count))) for count in (about.layers, about.heads_per_layer))
-    return plot_heat_map(axes, cells, rows, columns, marked, row_title="layer", column_title="head", value_title=SHARE)
+    return plot_heat_map(
+        axes, cells, rows, columns, marked, row_title="layer", column_title="head", value_title=SHARE
+    )
 
 
 def head_figures(study: TermFrequencyStudy) -> Figures:
@@ -167,10 +169,8 @@ def _spot(one: SiteEffect, name: str, row: int, column: int, *, raw: bool = Fals
 
 
 def _difference_spot(one: PairedDifference) -> Spot:
-    found = one.difference
-    return Spot(
-        one.name, one.layer or 0, one.head or 0, found.value, found.interval, one.p_holm, found.pairs, found.queries
-    )
+    ours, layer, head = one.difference, one.layer or 0, one.head or 0
+    return Spot(one.name, layer, head, ours.value, ours.interval, one.p_holm, ours.pairs, ours.queries)
 
 
 def _categories(sites: Sequence[SiteEffect]) -> list[str]:

@@ -147,8 +147,8 @@ def _replaced(study: TermFrequencyStudy, known: bool) -> Iterator[Finding]:
 
 def _holding(study: TermFrequencyStudy) -> Iterator[Finding]:
     groups = study.append.splits.get("term_present") or {}
-    holding, lacking = (max((one.share.pairs for one in groups.get(name) or ()), default=0) for name in ("yes", "no"))
-    every = holding + lacking
+    counts = {name: max((one.share.pairs for one in sites), default=0) for name, sites in groups.items()}
+    holding, every = counts.get("yes", 0), counts.get("yes", 0) + counts.get("no", 0)
     if every:
         ends = wilson(holding, every) if every >= FEWEST_QUERIES else Interval.none("too few documents")
         yield Finding.holds(

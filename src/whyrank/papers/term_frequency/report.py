@@ -1,23 +1,23 @@
-"""What `whyrank study term-frequency` writes of one ranker: its page."""
+"""The page of one ranker: the verdict, its heads, the paper's findings beside ours, then every part."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from whyrank.core.atomic import write_json, write_text
-from whyrank.pages.findings import beside_table
-from whyrank.pages.page import Report
-from whyrank.papers.term_frequency.attention_report import attention_table
-from whyrank.papers.term_frequency.counting_report import counting_tables
-from whyrank.papers.term_frequency.figures import term_frequency_figures
-from whyrank.papers.term_frequency.paper import NOTE, findings
-from whyrank.papers.term_frequency.questions_report import question_tables
-from whyrank.papers.term_frequency.tables_report import estimators_table, leading_tables, sets_table
+from whyrank.evaluation.estimate import percent
+from whyrank.pages.findings import findings_table
+from whyrank.pages.numbers import counted
+from whyrank.pages.page import Figures, Report
+from whyrank.papers.term_frequency.attention_report import attention_figures, attention_over_k, attention_table
+from whyrank.papers.term_frequency.counting_report import counting_figures, counting_tables
+from whyrank.papers.term_frequency.figures import block_figures, category_figures, flow_figures, head_figures
+from whyrank.papers.term_frequency.paper import NOTE
+from whyrank.papers.term_frequency.tables import estimators_table, leading_tables, question_tables, sets_table
 
-RESULT = "term_frequency.json"
+if TYPE_CHECKING:
+    from whyrank.papers.term_frequency.results import About, TermFrequencyStudy
+
 #: How the term of a query was chosen, by the name of the policy.
 TERMS = {
     "effect": "the word of the query whose appending raises scores most",
@@ -25,15 +25,20 @@ TERMS = {
     "idf": "the rarest word of the query",
     "random": "any word of the query",
 }
-Tables = Callable[[Report, dict[str, Any]], None]
+FINDINGS = (
+    "Agrees: the paper's number lies in our 95% interval, or its statement holds beyond doubt; differs: the "
+    "contrary does; –: our data do not tell, or there is nothing to compare."
+)
+Tables = Callable[[Report, "TermFrequencyStudy"], None]
 #: Headings, which figures belong to each by the beginning of their names, and the tables.
 SECTIONS: tuple[tuple[str, str, Tables | None], ...] = (
+    ("Heads", "heads-shares heads-raw", None),
     ("Sets of pairs", "", sets_table),
-    ("Heads", "heads-", None),
+    ("Heads against controls, and by part", "heads-controls heads-by", None),
     ("Blocks", "blocks", None),
     ("Positions", "positions-", None),
     ("Leading heads", "leading", leading_tables),
-    ("What leading heads look at", "attention-", attention_table),
+    ("What leading heads attend to", "attention-", attention_table),
     ("Counting: TFC2", "tfc2 violations over-k", counting_tables),
     ("Information flow", "flow", None),
     ("Estimators side by side", "", estimators_table),
@@ -41,41 +46,42 @@ SECTIONS: tuple[tuple[str, str, Tables | None], ...] = (
 )
 
 
-def write_ranker(told: dict[str, Any], out: Path, manifest: dict[str, Any], *, hide: bool = False) -> list[Path]:
-    """term_frequency.json, a figure a file, report.html."""
-    rows = findings(told)
-    told = {**told, "findings": [asdict(row) for row in rows]}
-    write_json(out / RESULT, told)
-    figures = term_frequency_figures(told, hide=hide)
-    paths = [out / RESULT]
-    for name, (svg, _, _) in figures.items():
-        write_text(out / f"{name}.svg", svg)
-        paths.append(out / f"{name}.svg")
-    report = Report(f"Term frequency in {told['ranker']}", lead(told))
-    report.heading("The paper and what was measured here")
-    beside_table(
-        report,
-        rows,
-        "Agrees: the paper's number lies in our 95% interval, or its statement holds beyond doubt; differs: the "
-        "contrary does; –: our data do not tell, or there is nothing to compare.",
-    )
-    report.paragraph(NOTE)
-    for title, prefixes, tables in SECTIONS:
-        some = [name for name in figures if name.startswith(tuple(prefixes.split()))]
-        if some or tables:
-            report.heading(title)
-            for name in some:
-                report.figure(*figures[name], name=name)
-            if tables:
-                tables(report, told)
-    return [*paths, report.write(out / "report.html", manifest)]
+def study_figures(study: TermFrequencyStudy) -> Figures:
+    """All figures by name, with captions and data."""
+    return {
+        **head_figures(study), **block_figures(study), **category_figures(study), **attention_figures(study),
+        **counting_figures(study), **attention_over_k(study), **flow_figures(study),
+    }  # fmt: skip
 
 
-def lead(told: dict[str, Any]) -> str:
+def study_page(study: TermFrequencyStudy) -> Report:
+    """The page."""
+    page = Report(f"Term frequency in {study.about.ranker}", lead(study.about), study.verdict())
+    _section(page, study, *SECTIONS[0])
+    page.heading("The paper and what was measured here")
+    findings_table(page, study.findings, FINDINGS)
+    page.paragraph(NOTE)
+    for section in SECTIONS[1:]:
+        _section(page, study, *section)
+    return page
+
+
+def _section(page: Report, study: TermFrequencyStudy, title: str, prefixes: str, tables: Tables | None) -> None:
+    """A heading, its figures, its tables; nothing where there is neither."""
+    figures = {name: one for name, one in study.drawn.items() if name.startswith(tuple(prefixes.split()))}
+    if figures or tables:
+        page.heading(title)
+        for name, (svg, caption, data) in figures.items():
+            page.figure(svg, caption, data, name)
+        if tables:
+            tables(page, study)
+
+
+def lead(about: About) -> str:
     """What was studied, on what, and how much of it the ranker could see."""
+    queries = counted(about.queries, "query", "queries")
     return (
-        f"{told['kind']}, {told['layers']} layers x {told['heads_a_layer']} heads; read-out: "
-        f"{told['reads']}; its own top 100 of {told['documents']} for {told['queries']} queries. "
-        f"{told['max_length']} tokens are read, which cuts {told['cut']:.0%} of these documents. The term: "
-        f"{TERMS.get(told['term'], told['term'])}."
+        f"{about.kind}, {about.layers} layers x {about.heads_per_layer} heads; read-out: {about.reads}; its own "
+        f"top 100 of {about.documents} for {queries}. {about.max_length} tokens are read, which cuts "
+        f"{percent(about.cut)} of these documents. The term: {TERMS.get(about.term, about.term)}."
     )

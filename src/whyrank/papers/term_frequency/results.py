@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from whyrank.core.runs import Manifest
+    from whyrank.pages.page import Figures
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,8 @@ class TermFrequencyStudy(Result):
         if self.append.queries < FEWEST_QUERIES:
             return f"{ranker}: too few queries to say which heads carry an appended term."
         significant = [head for head in heads if head.is_significant]
-        said = f"{len(significant)} of {len(heads)} heads of {ranker} carry an appended term (significant at 0.05, Holm)"
+        said = f"{len(significant)} of {len(heads)} heads of {ranker} carry an appended term"
+        said += " (significant at 0.05, Holm)"
         if not significant:
             return f"{said}."
         top = max(significant, key=lambda head: head.size)
@@ -114,7 +117,9 @@ class TermFrequencyStudy(Result):
         if self.read_out is None:
             return ""
         category, stands = self.read_out
-        return f"Where the score is read, most of the signal stands in {category}: {stands.text('.2f')} of the gap."
+        return (
+            f"Where the score is read, most of the signal stands in {category}: {stands.text('.2f')} of the gap."
+        )
 
     def to_pandas(self) -> pd.DataFrame:
         """One row per set of pairs and head."""
@@ -135,10 +140,15 @@ class TermFrequencyStudy(Result):
 
         return plot_heads(self, axes)
 
-    def figures(self) -> Mapping[str, str]:
+    @cached_property
+    def drawn(self) -> Figures:
+        """The figures of the page with their captions and data, drawn once."""
         from whyrank.papers.term_frequency.report import study_figures
 
-        return {name: svg for name, (svg, _, _) in study_figures(self).items()}
+        return study_figures(self)
+
+    def figures(self) -> Mapping[str, str]:
+        return {name: svg for name, (svg, _, _) in self.drawn.items()}
 
     def write_report(self, path: Path, manifest: Manifest) -> Path:
         from whyrank.papers.term_frequency.report import study_page

@@ -81,7 +81,9 @@ def one_per_pair(rows: pd.DataFrame) -> pd.DataFrame:
 def mean_gap(rows: pd.DataFrame, seed: int = 0) -> Estimate:
     """The mean gap of the pairs that some rows are of."""
     pairs = one_per_pair(rows)
-    return Estimate.mean((pairs["perturbed"] - pairs["base"]).to_numpy(dtype=float), clusters(pairs).tolist(), seed)
+    return Estimate.mean(
+        (pairs["perturbed"] - pairs["base"]).to_numpy(dtype=float), clusters(pairs).tolist(), seed
+    )
 
 
 def adherence(pairs: pd.DataFrame, seed: int = 0) -> Estimate:
@@ -98,13 +100,12 @@ def with_gap(sites: Sequence[SiteEffect], rows: pd.DataFrame, seed: int = 0) -> 
 
 
 def _effects(sites: Sequence[Mapping[str, Any]]) -> tuple[SiteEffect, ...]:
-    return tuple(
-        SiteEffect(
-            site["site"], site["layer"], site["head"], site["category"], _estimate(site, "share", "share_interval"),
-            _estimate(site, "mean_effect", "mean_interval"), site["p_holm"],
-        )
-        for site in sites
-    )  # fmt: skip
+    def effect(site: Mapping[str, Any]) -> SiteEffect:
+        share, mean = _estimate(site, "share", "share_interval"), _estimate(site, "mean_effect", "mean_interval")
+        place = site["site"], site["layer"], site["head"], site["category"]
+        return SiteEffect(*place, share, mean, site["p_holm"])
+
+    return tuple(map(effect, sites))
 
 
 def _estimate(site: Mapping[str, Any], value: str, ends: str) -> Estimate:

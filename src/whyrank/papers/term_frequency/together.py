@@ -58,7 +58,8 @@ def _chosen(append: pd.DataFrame, half: Sequence[MinimalPair], seed: int) -> lis
     mine = append[append["pair"].isin([pair.id for pair in half])]
     if mine.empty:
         return []
-    found = {site.name: site for site in (sites := site_effects(mine, seed))}
+    sites = site_effects(mine, seed)
+    found = {site.name: site for site in sites}
     return [found[head] for head in leading_heads(sites)]
 
 
