@@ -1,25 +1,24 @@
 """The figures of the term-frequency study: what they draw, what their captions read, and the data behind them."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from tests.papers.told_term_frequency import counted, one_set, site, small
+from tests.papers.small_study import counted, one_set, site, small, with_set, with_variants
+from whyrank.evaluation.estimate import Estimate
 from whyrank.interventions import effect_maps
 from whyrank.papers.term_frequency.attention_report import attention_figures, attention_over_k
 from whyrank.papers.term_frequency.counting_report import counting_figures, log_curve
-from whyrank.papers.term_frequency.figures import term_frequency_figures
-from whyrank.papers.term_frequency.flow_report import flow_figures
-from whyrank.papers.term_frequency.heads_report import block_figures, category_figures, head_figures
-from whyrank.plots.flow import Flow
+from whyrank.papers.term_frequency.figures import block_figures, category_figures, flow_figures, head_figures
+from whyrank.papers.term_frequency.parts import Curve, FlowLink, FlowRow
+from whyrank.plots.flow import Flow, Station
 from whyrank.plots.heat_map import heat_maps, robust_end
-
-SIZE = {"layers": 2, "a_layer": 3}
 
 
 @pytest.fixture(scope="module")
 def figures():
-    return term_frequency_figures(small())
+    return small().drawn
 
 
 def data(figure):
@@ -33,11 +32,7 @@ def only(figure, **wanted):
     return row
 
 
-def with_set(name, one):
-    return small(sets={**small()["sets"], name: one})
-
-
-def test_sets_with_a_sure_gap_are_told_as_shares(figures):
+def test_sets_with_a_sure_gap_are_shown_as_shares(figures):
     svg, caption, _ = figures["heads-shares"]
     assert {row["panel"] for row in data(figures["heads-shares"])} == {
         "append", "prepend", "replace", "replace, 5 or more"
@@ -48,14 +43,14 @@ def test_sets_with_a_sure_gap_are_told_as_shares(figures):
     assert svg.count("append") == 1 and "share of the gap" in svg
 
 
-def test_a_set_whose_gap_may_be_0_is_told_in_score_units(figures):
+def test_a_set_whose_gap_may_be_0_is_shown_in_score_units(figures):
     row = only(figures["heads-raw"], panel="middle", site="0.1")
     assert row["value"] == pytest.approx(0.3 * 0.1), "the mean effect, not the share"
     assert "holds 0" in figures["heads-raw"][1] and "mean effect on the score" in figures["heads-raw"][0]
     assert {row["panel"] for row in data(figures["heads-raw"])} == {"middle"}
 
 
-def test_controls_are_told_on_the_scale_of_what_they_control(figures):
+def test_controls_are_on_the_scale_of_what_they_control(figures):
     figure = figures["heads-controls-append"]
     assert only(figure, panel="null", site="1.0")["value"] == pytest.approx(0.04)
     less = only(figure, panel="append less null", site="1.0")
@@ -66,33 +61,32 @@ def test_controls_are_told_on_the_scale_of_what_they_control(figures):
 
 
 def test_controls_of_an_unsure_set_are_raw_too():
-    found = head_figures(with_set("append", one_set({"1.0": 0.4}, gap=0.1, sure=False, **SIZE)))
+    found = head_figures(with_set("append", one_set({"1.0": 0.4}, gap=0.1, sure=False)))
     assert "heads-controls-append" not in found
     assert {"append", "null", "minimal context"} <= {row["panel"] for row in data(found["heads-raw"])}
 
 
 def test_a_negative_gap_is_pointed_out():
-    found = head_figures(with_set("prepend", one_set({"1.0": 0.4}, gap=-2.0, **SIZE)))
+    found = head_figures(with_set("prepend", one_set({"1.0": 0.4}, gap=-2.0)))
     assert "The gap of prepend is negative" in found["heads-shares"][1]
 
 
 def test_nothing_significant_and_no_p_at_all():
-    told = with_set("append", one_set({}, **SIZE))
-    for one in told["sets"]["append"]["sites"]:
-        one["p_holm"] = None
-    caption = head_figures(told)["heads-shares"][1]
+    one = one_set({})
+    one = replace(one, heads=tuple(replace(head, p_holm=None) for head in one.heads))
+    caption = head_figures(with_set("append", one))["heads-shares"][1]
     assert "append (20 pairs, 10 queries): largest 0.0 (0.01 [-0.04, 0.06]); 0 of 6 significant." in caption
 
 
 @pytest.mark.parametrize("splits", [{}, {"rank": {}}, {"rank": {"1-10": [], "91-100": []}}])
 def test_empty_splits_have_no_figure(splits):
-    found = head_figures(with_set("append", one_set({"1.0": 0.4}, **SIZE) | {"splits": splits}))
+    found = head_figures(with_set("append", replace(one_set({"1.0": 0.4}), splits=splits)))
     assert "heads-by-rank" not in found and "heads-shares" in found
 
 
 def test_a_split_without_rows_on_one_side_shows_the_other():
-    one = one_set({"1.0": 0.4}, **SIZE)
-    one["splits"]["rank"]["91-100"] = []
+    one = one_set({"1.0": 0.4})
+    one.splits["rank"]["91-100"] = ()
     found = head_figures(with_set("append", one))
     assert {row["panel"] for row in data(found["heads-by-rank"])} == {"ranks 1-10"}
 
@@ -100,7 +94,7 @@ def test_a_split_without_rows_on_one_side_shows_the_other():
 def test_hiding_leaves_only_what_is_significant(monkeypatch):
     drawn = []
     monkeypatch.setattr(effect_maps, "heat_maps", lambda cells, *_, **__: drawn.append(cells) or "<svg/>")
-    head_figures(small(), hide=True)
+    head_figures(small(hide_insignificant=True))
     shares = drawn[0]["append"]
     assert shares[1, 0] == 0.4 and shares[0, 0] == 0.0
 
@@ -116,17 +110,17 @@ def test_one_noisy_panel_does_not_bleach_the_others():
     assert robust_end({"a": {(0, 0): 0.4}, "b": {(0, 0): 0.5}}, {}) == 0.5, "never beyond the largest"
     assert robust_end({"a": {(0, 0): 9.0, (0, 1): 0.1}}, {"a": {(0, 1)}}) == 9.0, "one panel is not cut"
     assert robust_end({"a": {}}, {}) == 1.0
-    told = with_set("replace", one_set({"1.0": 9.0}, **SIZE))
-    caption = head_figures(told)["heads-shares"][1]
+    study = with_set("replace", one_set({"1.0": 9.0}))
+    caption = head_figures(study)["heads-shares"][1]
     assert "Colours end at 0.8; 1 of the values lie beyond." in caption
 
 
 def test_a_share_of_no_gap_is_grey_and_said():
-    told = small()
-    caption, rows = block_figures(told)["blocks"][1], data(block_figures(told)["blocks"])
+    study = small()
+    caption, rows = block_figures(study)["blocks"][1], data(block_figures(study)["blocks"])
     assert "Grey" not in caption and None not in [row["value"] for row in rows]
-    told["blocks"] = [{**site, "sure": i > 0} for i, site in enumerate(told["blocks"])]
-    caption, rows = block_figures(told)["blocks"][1], data(block_figures(told)["blocks"])
+    study = small(blocks=tuple(replace(one, has_gap=i > 0) for i, one in enumerate(study.blocks)))
+    caption, rows = block_figures(study)["blocks"][1], data(block_figures(study)["blocks"])
     assert "Grey: the pairs with such tokens, or of that part, may have no gap to share." in caption
     assert [row["value"] is None for row in rows] == [True] + [False] * (len(rows) - 1)
 
@@ -139,19 +133,19 @@ def test_many_panels_go_below_each_other():
 
 
 def test_absent_categories_have_no_column():
-    blocks = [site(f"L{i}.resid@cls", 0.5, layer=i, category="cls") for i in range(2)]
+    blocks = tuple(site(f"L{i}.resid@cls", 0.5, layer=i, category="cls") for i in range(2))
     figure = block_figures(small(blocks=blocks))["blocks"]
     assert "qterm+" not in figure[0] and {row["site"] for row in data(figure)} == {"L0.resid@cls", "L1.resid@cls"}
     assert (
         "resid (20 pairs, 10 queries): largest L0.resid@cls (0.5 [0.45, 0.55]); 0 of 2 significant." in figure[1]
     )
-    assert "blocks" not in block_figures(small(blocks=[]))
+    assert "blocks" not in block_figures(small(blocks=()))
 
 
 def test_leading_heads_by_category(figures):
     assert "largest 1.0 at inj (0.35 [0.3, 0.4]); 1 of 3 significant." in figures["leading-by-category"][1]
     assert only(figures["leading-by-category"], site="1.0 at inj")["value"] == 0.35
-    assert "leading-by-category" not in category_figures(small(by_category=[]))
+    assert "leading-by-category" not in category_figures(small(by_category=()))
 
 
 def test_positions_are_compared_in_all_heads(figures):
@@ -161,18 +155,18 @@ def test_positions_are_compared_in_all_heads(figures):
 
 
 def test_the_fitted_log_curve_goes_through_its_points():
-    one = counted(["1.0"])["effects"]["L1.H0.z"]
-    for point, fitted in zip(one["points"], log_curve(one), strict=True):
-        assert fitted.y == pytest.approx(0.4 * math.log(point["k"]) + 0.5), "the curve it was made of"
-    assert log_curve({"points": one["points"], "fits": []}) == []
+    one = counted(["1.0"]).effects["L1.H0.z"]
+    for point, fitted in zip(one.points, log_curve(one), strict=True):
+        assert fitted.y == pytest.approx(0.4 * math.log(point.k) + 0.5), "the curve it was made of"
+    assert log_curve(Curve(one.points, ())) == []
 
 
-def test_effects_over_k_name_their_verdicts(figures):
+def test_effects_over_k_name_their_shapes(figures):
     caption = figures["tfc2"][1]
     assert "cumulative (24 documents): 1.0 0.1 sublinear" in caption
     assert "marginal (24 documents): 1.0 0.1 falls" in caption
     row = only(figures["tfc2"], variant="cumulative", head="0.1", k=1)
-    assert row["mean"] == pytest.approx(0.25) and row["verdict"] == "sublinear"
+    assert row["mean"] == pytest.approx(0.25) and row["shape"] == "sublinear"
 
 
 def test_violations_are_read_at_both_ends(figures):
@@ -181,8 +175,8 @@ def test_violations_are_read_at_both_ends(figures):
 
 
 def test_nothing_counted_nothing_drawn():
-    told = small(tfc2={}, attention_over_k=[])
-    assert counting_figures(told) == attention_over_k(told) == {}
+    study = with_variants({}, attention=())
+    assert counting_figures(study) == attention_over_k(study) == {}
 
 
 def test_attention_over_k_sets_the_injected_term_beside_other_query_words(figures):
@@ -195,7 +189,7 @@ def test_attention_patterns_between_categories(figures):
     figure = figures["attention-patterns"]
     assert "The injected term reads most: in 1.0 qterm+ (0.60 [0.55, 0.65])." in figure[1]
     assert "15 pairs" in figure[1] and only(figure, to="cls")["mean"] == 0.2
-    assert list(attention_figures(small(patterns=[]))) == ["attention-example"]
+    assert list(attention_figures(small(patterns=()))) == ["attention-example"]
 
 
 def test_the_example_shows_its_tokens(figures):
@@ -218,22 +212,21 @@ def test_the_flow_ends_in_what_is_read_and_the_score(figures):
     assert only(figure, kind="lands", layer=1, to="cls")["share"] == pytest.approx(0.5)
     assert "At the end most stands in cls (0.90 [0.85, 0.95])." in figure[1]
     assert "inj to cls in layer 0 (0.30 of the gap)" in figure[1]
-    assert "2 stations carry less than nothing" in figure[1] and "12 pairs; picked up: 6" in figure[1]
+    assert "2 stations below 0 without a height" in figure[1] and "12 pairs; picked up: 6" in figure[1]
 
 
 def test_bands_are_not_clipped_in_silence():
-    links = [{"layer": 0, "from": "inj", "to": "cls", "width": 4.0}]
-    figure = flow_figures(small(links=links))["flow"]
-    assert "1 heights or widths above 1.5 are drawn as 1.5." in figure[1]
+    figure = flow_figures(small(links=(FlowLink(0, "inj", "cls", 4.0),)))["flow"]
+    assert "1 height or width above 1.5, drawn as 1.5." in figure[1]
     assert only(figure, kind="link")["share"] == 4.0
 
 
 def test_a_flow_without_links_shares_or_final_states():
-    rows = [{"layer": 0, "category": "inj", "stands": {"share": None, "low": None, "high": None, "n": 1}}]
-    assert Flow(rows, [], 1).bands == []
-    figure = flow_figures(small(flow=rows, links=[], layers=1))["flow"]
+    assert Flow([Station(0, "inj", None)], [], 1).bands == []
+    rows = (FlowRow(0, "inj", Estimate.undefined(1)),)
+    figure = flow_figures(small(flow=rows, links=(), layers=1))["flow"]
     assert "Heads carry nothing on." in figure[1]
-    assert flow_figures(small(flow=[])) == {}
+    assert flow_figures(small(flow=())) == {}
 
 
 def test_every_caption_says_on_how_much(figures):

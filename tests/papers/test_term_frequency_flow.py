@@ -1,22 +1,27 @@
 """Where the signal stands and goes; several rankers side by side; whose documents are studied."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
 from tests.checkpoints import save
 from tests.circuits.test_search import pairs
+from tests.papers.small_study import small, with_set
 from whyrank.collections.collection import Collection
 from whyrank.core.progress import no_progress
+from whyrank.evaluation.estimate import Estimate
 from whyrank.interventions.api import patch
 from whyrank.interventions.plan import SitePlan
 from whyrank.interventions.sweep import sweep
+from whyrank.papers.term_frequency.analysis import label, reads
 from whyrank.papers.term_frequency.atlas import atlas
 from whyrank.papers.term_frequency.depth import depth_part, over_depth, relative_depth
 from whyrank.papers.term_frequency.documents import own_top
 from whyrank.papers.term_frequency.flow import FinalStates, final_states, information_flow, links, pick_up
-from whyrank.papers.term_frequency.gaps import mean_gap, with_sure
-from whyrank.papers.term_frequency.pages import label, reads
+from whyrank.papers.term_frequency.parts import Depth, FlowRow, PairedDifference, SiteEffect
 from whyrank.papers.term_frequency.sizes import Sizes, all_heads
+from whyrank.papers.term_frequency.summaries import mean_gap, with_gap
 from whyrank.papers.term_frequency.together import together
 from whyrank.rankers.load import load
 
@@ -52,27 +57,27 @@ def flow_of(ranker, some):
 
 def test_flow_is_what_patching_gives(bi):
     some = pairs("TFC1", 4)
-    rows = {(row["layer"], row["category"]): row for row in flow_of(bi, some)}
+    rows = {(row.layer, row.category): row for row in flow_of(bi, some)}
     assert {layer for layer, _ in rows} == {0, 1, 2, 3}
-    assert rows[3, "cls"]["stands"]["share"] == pytest.approx(1.0, abs=1e-4), "CLS is all that this one reads"
-    assert rows[3, "inj"]["stands"]["share"] == pytest.approx(0.0, abs=1e-4)
+    assert rows[3, "cls"].stands.value == pytest.approx(1.0, abs=1e-4), "CLS is all that this one reads"
+    assert rows[3, "inj"].stands.value == pytest.approx(0.0, abs=1e-4)
     stands = patch(bi, some, sites="L1.resid@inj").frame
-    assert rows[1, "inj"]["stands"]["share"] == pytest.approx(share(stands), abs=1e-4)
+    assert rows[1, "inj"].stands.value == pytest.approx(share(stands), abs=1e-4)
     heads = ",".join(f"L1.H{head}.{part}" for head in range(4) for part in "qkv")
     moves = patch(bi, some, method="path", sites="L1.resid@inj", to=heads).frame
-    assert rows[1, "inj"]["moves"]["share"] == pytest.approx(share(moves), abs=1e-4)
+    assert rows[1, "inj"].moves.value == pytest.approx(share(moves), abs=1e-4)
     lands = patch(bi, some, sites="L1.attn@cls").frame
-    assert rows[1, "cls"]["lands"]["share"] == pytest.approx(share(lands), abs=1e-4)
-    assert rows[0, "inj"]["stands"]["share"] == pytest.approx(1.0, abs=1e-4), "at first only the term differs"
-    assert rows[0, "cls"]["stands"]["share"] == pytest.approx(0.0, abs=1e-4)
+    assert rows[1, "cls"].lands.value == pytest.approx(share(lands), abs=1e-4)
+    assert rows[0, "inj"].stands.value == pytest.approx(1.0, abs=1e-4), "at first only the term differs"
+    assert rows[0, "cls"].stands.value == pytest.approx(0.0, abs=1e-4)
 
 
 def test_the_last_states_of_mean_pooling_add_up(tmp_path):
     """The dot product with a mean is linear in the states: the shares of all categories add up to 1."""
     mean = load(str(save(tmp_path)), kind="bi-encoder", pooling="mean")
-    last = [row for row in flow_of(mean, pairs("TFC1", 4)) if row["layer"] == 3]
-    assert sum(row["stands"]["share"] for row in last) == pytest.approx(1.0, abs=1e-4)
-    assert len(last) > 3 and max(abs(row["stands"]["share"]) for row in last) < 0.99
+    last = [row for row in flow_of(mean, pairs("TFC1", 4)) if row.layer == 3]
+    assert sum(row.stands.value for row in last) == pytest.approx(1.0, abs=1e-4)
+    assert len(last) > 3 and max(abs(row.stands.value) for row in last) < 0.99
 
 
 def by_hand(rows, **more):
@@ -95,44 +100,43 @@ SOME_LACK = by_hand(
 def test_what_stands_is_a_part_of_all_pairs_gaps():
     """The pairs with a duplicate have no gap in sum: of their own gap the share would be infinite."""
     found = information_flow(SOME_LACK, SOME_LACK.iloc[:0], lambda layer: SOME_LACK.iloc[:0], 1)
-    stands = {row["category"]: row["stands"] for row in found}
-    assert stands["inj"]["share"] == pytest.approx(2.4 / 2.0) and stands["inj"]["n"] == 4
-    assert stands["qterm+"]["share"] == pytest.approx(0.2 / 2.0) and stands["qterm+"]["n"] == 2
+    stands = {row.category: row.stands for row in found}
+    assert stands["inj"].value == pytest.approx(2.4 / 2.0) and stands["inj"].pairs == 4
+    assert stands["qterm+"].value == pytest.approx(0.2 / 2.0) and stands["qterm+"].pairs == 2
 
 
-def test_sites_whose_pairs_may_have_no_gap_are_told():
+def test_sites_whose_pairs_may_have_no_gap_are_marked():
     rows = by_hand(
         [(str(q), f"{q}{i}", gap, name, 0.1)
          for q in range(8) for i, gap, name in ((0, 1.0, "inj"), (1, (-1) ** q, "inj"), (1, (-1) ** q, "qterm+"))]
     )  # fmt: skip
-    sites = [{"site": "L0.resid@inj", "share": 0.2}, {"site": "L0.resid@qterm+", "share": 9.0}]
-    assert [one["sure"] for one in with_sure(sites, rows)] == [True, False]
-    assert with_sure(sites, rows)[1]["share"] == 9.0
+    sites = [head("L0.resid@inj", 0, None, 0.2), head("L0.resid@qterm+", 0, None, 9.0)]
+    assert [one.has_gap for one in with_gap(sites, rows)] == [True, False]
+    assert with_gap(sites, rows)[1].share.value == 9.0
     gap = mean_gap(rows)
-    assert gap.low <= 0.5 <= gap.high and gap.leaves_out_zero
-    assert mean_gap(rows[rows["qid"] < "5"]).reason == "too few queries"
+    assert gap.low <= 0.5 <= gap.high and gap.is_sure
+    assert mean_gap(rows[rows["qid"] < "5"]).no_interval == "too few queries"
+
+
+def known(value):
+    return Estimate(value, 0.0, 1.0, 7, 7)
 
 
 def test_links_share_out_what_moves():
     rows = [
-        {"layer": 0, "category": "inj", "moves": {"share": 0.6}, "lands": {"share": 0.1}},
-        {"layer": 0, "category": "cls", "moves": {"share": -0.2}, "lands": {"share": 0.3}},
-        {"layer": 1, "category": "cls", "moves": {"share": None}, "lands": {"share": None}},
+        FlowRow(0, "inj", moves=known(0.6), lands=known(0.1)),
+        FlowRow(0, "cls", moves=known(-0.2), lands=known(0.3)),
+        FlowRow(1, "cls", moves=Estimate.undefined(), lands=Estimate.undefined()),
     ]
-    rows[1]["lands"]["share"], noise = 0.3, {"layer": 0, "category": "sep", "lands": {"share": 1e-5}}
+    noise = FlowRow(0, "sep", lands=known(1e-5))
     found = links([*rows, noise])
-    assert [(one["from"], one["to"]) for one in found] == [("inj", "inj"), ("inj", "cls")]
-    assert [one["width"] for one in found] == pytest.approx([0.15, 0.45])
+    assert [(one.source, one.target) for one in found] == [("inj", "inj"), ("inj", "cls")]
+    assert [one.width for one in found] == pytest.approx([0.15, 0.45])
 
 
-def site(layer, head, value):
-    return {
-        "layer": layer,
-        "head": head,
-        "share": value,
-        "share_interval": {"low": 0.0, "high": 1.0},
-        "p_holm": 0.01,
-    }
+def head(site, layer, number, value, p=0.01):
+    share = Estimate.undefined(7) if value is None else known(value)
+    return SiteEffect(site, layer, number, None, share, share, p)
 
 
 def test_depth_is_relative():
@@ -152,44 +156,43 @@ def effects(rows):
 
 def test_the_profile_over_depth_by_hand():
     """|.3| and |-.1| of significant heads count, the noise of the third does not."""
-    sites = [{**site(0, 0, 0.3), "site": "a"}, {**site(5, 1, -0.1), "site": "b"},
-             {**site(2, 1, 0.5), "site": "c", "p_holm": 0.4}]  # fmt: skip
+    sites = [head("a", 0, 0, 0.3), head("b", 5, 1, -0.1), head("c", 2, 1, 0.5, p=0.4)]
     rows = [(f"q{q}", name, value) for q in range(4) for name, value in (("a", 0.3), ("b", -0.1), ("c", 0.5))]
-    told = over_depth(effects(rows), sites, 6, parts=2)
-    assert [part["value"] for part in told["profile"]] == pytest.approx([0.75, 0.25])
-    assert told["significant"] == 2 and told["mean"]["value"] == pytest.approx(0.25)
-    none = over_depth(effects(rows), [{**one, "p_holm": None} for one in sites], 6)
-    assert none["significant"] == 0 and none["profile"] == []
+    found = over_depth(effects(rows), sites, 6, parts=2)
+    assert [part.value for part in found.profile] == pytest.approx([0.75, 0.25])
+    assert found.significant == 2 and found.mean.value == pytest.approx(0.25)
+    none = over_depth(effects(rows), [replace(one, p_holm=None) for one in sites], 6)
+    assert none.significant == 0 and none.profile == ()
 
 
-def told_of(layers, heads, profile):
-    depth = {"significant": 2, "profile": [{"value": v, "low": v, "high": v} for v in profile],
-             "mean": {"value": 0.5, "low": 0.4, "high": 0.6}, "draws": [profile, profile[::-1]],
-             "queries": 20}  # fmt: skip
-    named = [{**one, "n": 7, "site": f"L{one['layer']}.H{one['head']}.z"} for one in heads]
-    return {"layers": layers, "heads": named, "depth": depth, "against_append": {}}
+def ranker(name, layers, heads, profile, null=()):
+    """A study in which only heads, depth and the null are of interest."""
+    some = tuple(head(f"L{layer}.H{number}.z", layer, number, value) for layer, number, value in heads)
+    depth = Depth(2, tuple(map(known, profile)), known(0.5), (tuple(profile), tuple(profile[::-1])), 20)
+    append = replace(small().append, heads=some)
+    return with_set("append", append, ranker=name, layers=layers, depth=depth, controls={"null": null})
 
 
 def test_an_atlas_compares_maps_only_of_one_shape():
-    small = told_of(2, [site(0, 0, 0.5), site(0, 1, 0.1), site(1, 0, 0.2), site(1, 1, None)], [0.1, 0.3, 0.6])
-    same = told_of(2, [site(0, 0, 0.4), site(0, 1, 0.1), site(1, 0, 0.3)], [0.1, 0.3, 0.6])
-    large = told_of(3, [site(0, 0, 0.1), site(2, 0, 0.9)], [])
-    found = atlas({"a": small, "b": same, "c": large})
-    assert [page["ranker"] for page in found["rankers"]] == ["a", "b", "c"]
-    assert found["rankers"][0]["carrying"][0]["head"] == "0.0" and found["rankers"][0]["pairs"] == 7
-    alike = {(one["of"], one["with"]): one for one in found["alike"]}
-    assert alike["a", "b"]["map"] > 0.8 and alike["a", "c"]["map"] is None
-    assert alike["a", "b"]["profile"] == pytest.approx(1.0) and alike["a", "c"]["profile"] is None
+    tiny = ranker("a", 2, [(0, 0, 0.5), (0, 1, 0.1), (1, 0, 0.2), (1, 1, None)], [0.1, 0.3, 0.6])
+    same = ranker("b", 2, [(0, 0, 0.4), (0, 1, 0.1), (1, 0, 0.3)], [0.1, 0.3, 0.6])
+    large = ranker("c", 3, [(0, 0, 0.1), (2, 0, 0.9)], [])
+    found = atlas([tiny, same, large], ["a", "b", "c"])
+    assert [one.ranker for one in found.rankers] == ["a", "b", "c"]
+    assert found.rankers[0].carrying[0].head == "0.0" and found.rankers[0].pairs == 7
+    alike = {(one.one, one.other): one for one in found.alike}
+    assert alike["a", "b"].map > 0.8 and alike["a", "c"].map is None
+    assert alike["a", "b"].profile.value == pytest.approx(1.0) and alike["a", "c"].profile.value is None
 
 
 def test_an_atlas_says_which_heads_carry_another_word_as_well():
-    told = told_of(2, [site(0, 0, 0.5), site(0, 1, 0.3), site(1, 0, 0.2)], [0.1, 0.9])
-    told["against_append"]["null"] = [
-        {"site": "L0.H0.z", "low": -0.1, "high": 0.2},
-        {"site": "L0.H1.z", "low": 0.1, "high": 0.2},
-    ]
-    carrying = atlas({"a": told})["rankers"][0]["carrying"]
-    assert [one["beyond_null"] for one in carrying] == [False, True, None]
+    null = tuple(
+        PairedDifference(f"L0.H{number}.z", 0, number, None, 0.0, 0.0, Estimate(0.1, low, 0.2, 7, 7), None)
+        for number, low in ((0, -0.1), (1, 0.1))
+    )
+    one = ranker("a", 2, [(0, 0, 0.5), (0, 1, 0.3), (1, 0, 0.2)], [0.1, 0.9], null)
+    carrying = atlas([one], ["a"]).rankers[0].carrying
+    assert [head.beyond_null for head in carrying] == [False, True, None]
 
 
 def test_heads_are_chosen_on_one_half_and_measured_on_the_other(bi):
@@ -201,12 +204,12 @@ def test_heads_are_chosen_on_one_half_and_measured_on_the_other(bi):
         asked.append((name, {pair.qid for pair in mine}, str(plan.sets[0])))
         return sweep(bi, mine, plan).frame
 
-    told = together(sweep(bi, some, every).frame, some, rows)
+    found = together(sweep(bi, some, every).frame, some, rows)
     first, second = (halves for name, halves, _ in asked if name.startswith("together, all"))
     assert not first & second and first | second == {pair.qid for pair in some}
     of_first = next(sites for name, _, sites in asked if name == "together, all, half 1")
-    assert of_first == "+".join(f"L{head.split('.')[0]}.H{head.split('.')[1]}.z@inj" for head in told["halves"][1])
-    assert told["all"]["n"] == len(some)
+    assert of_first == "+".join(f"L{head.split('.')[0]}.H{head.split('.')[1]}.z@inj" for head in found.halves[1])
+    assert found.all.share.pairs == len(some)
 
 
 def test_what_a_page_says_of_its_ranker(bi, cross):

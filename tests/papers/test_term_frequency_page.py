@@ -5,21 +5,26 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from html import unescape
-from pathlib import Path
 
+import jsonschema
 import pytest
 
-from tests.papers.told_term_frequency import one_set, page, small
+from tests.papers.small_study import estimate, one_set, page, small, with_set
+from whyrank.core.errors import UserError
+from whyrank.evaluation.estimate import Estimate
+from whyrank.pages.findings import Finding
 from whyrank.pages.page import Report
-from whyrank.papers.term_frequency.atlas_report import write_atlas
-from whyrank.papers.term_frequency.report import write_ranker
+from whyrank.papers.term_frequency.atlas import Atlas, Likeness, atlas
+from whyrank.papers.term_frequency.parts import Counting, Questions, Together
+from whyrank.papers.term_frequency.results import TermFrequencyStudy
 
 MANIFEST = {"command": "whyrank study term-frequency"}
 
 
-def written(told, out, **more):
-    write_ranker(told, out, MANIFEST, **more)
+def written(study, out):
+    study.write(out, MANIFEST)
     return (out / "report.html").read_text(encoding="utf-8")
 
 
@@ -58,11 +63,32 @@ def test_the_lead_says_what_the_ranker_could_see(html):
 
 def test_sections_are_listed_and_found(html):
     links = re.findall(r'<li><a href="#([^"]+)">([^<]+)</a>', html)
-    assert [title for _, title in links][:4] == [
-        "The paper and what was measured here", "Sets of pairs", "Heads", "Blocks"
+    assert [title for _, title in links][:5] == [
+        "Heads", "The paper and what was measured here", "Sets of pairs", "Heads against controls, and by part",
+        "Blocks",
     ]  # fmt: skip
     assert all(f'id="{name}"' in html for name, _ in links)
     assert links[-1][1] == "How this was made"
+
+
+def test_the_verdict_comes_first(html):
+    said = text(html)
+    sentences = small().verdict()
+    assert sentences[0] == (
+        "2 of 6 heads of bi-tiny carry an appended term (significant at 0.05, Holm); the largest, 1.0, has 0.40 "
+        "[0.35, 0.45] of the gap."
+    )
+    assert sentences[1].startswith("Where the score is read, most of the signal stands in cls: 0.90 [0.85, 0.95]")
+    places = [said.index(one) for one in (*sentences, "The paper and what was measured here")]
+    assert places[:3] == sorted(places[:3]) and html.index(sentences[0]) < html.index("<figure>")
+
+
+def test_a_verdict_without_queries_heads_or_a_read_out():
+    few = small(sets={"append": replace(one_set({}), queries=5)}, flow=())
+    assert few.verdict()[0] == "bi-tiny: too few queries to say which heads carry an appended term."
+    assert len(few.verdict()) == 2
+    none = with_set("append", one_set({}))
+    assert none.verdict()[0] == "0 of 6 heads of bi-tiny carry an appended term (significant at 0.05, Holm)."
 
 
 def test_the_page_needs_nothing_else(html):
@@ -84,19 +110,18 @@ def test_data_can_be_had_by_name(html):
     assert ["link", "0", "inj", "cls", "0.3", "", "", ""] in found["flow"]
 
 
-def test_sets_say_how_they_are_told(html):
+def test_sets_say_how_they_are_shown(html):
     (rows,) = cells(html, "set")
-    told = {row[0]: row for row in rows}
-    assert told["append"][3] == "+2 [1.5, 2.5]" and told["append"][5] == "18 of 20"
-    assert told["append"][-1] == "share of its gap" and told["null, prepend"][-1] == "share of prepend's gap"
-    assert told["middle"][-1] == "raw effect"
-    assert "Told as raw effects on the score: middle." in text(html)
+    found = {row[0]: row for row in rows}
+    assert found["append"][2] == "+2 [1.5, 2.5]" and found["append"][4] == "18 of 20"
+    assert found["append"][-1] == "share of its gap" and found["null, prepend"][-1] == "share of prepend's gap"
+    assert found["middle"][-1] == "raw effect"
+    assert "Shown as raw effects on the score: middle." in text(html)
 
 
 def test_all_sets_sure_needs_no_warning(tmp_path):
-    told = small()
-    told["sets"]["middle"]["sure"] = True
-    assert "Told as raw effects" not in text(written(told, tmp_path))
+    study = with_set("middle", replace(small().sets["middle"], gap=estimate(0.1)))
+    assert "Shown as raw effects" not in text(written(study, tmp_path))
 
 
 def test_heads_together_say_how_they_were_chosen(html):
@@ -110,27 +135,25 @@ def test_heads_together_say_how_they_were_chosen(html):
 
 
 def test_no_head_together(tmp_path):
-    told = small(together={"halves": [[], []], "positive": None, "all": None})
-    html = written(told, tmp_path)
+    html = written(small(together=Together(((), ()), None, None)), tmp_path)
     assert "One half of the queries chose none, the other none" in text(html) and not list(cells(html, "patched"))
 
 
-def test_differences_of_all_heads_and_of_chosen_ones_are_told_apart(html):
+def test_differences_of_all_heads_and_of_chosen_ones_are_apart(html):
     said = text(html)
     assert "the largest of all 6 heads, p Holm-corrected over all of them" in said
     assert "They were chosen on the same pairs" in said
 
 
 def test_fits_are_in_a_table(html):
-    tables = [rows for rows in cells(html, "head") if rows and len(rows[0]) == 10]
+    tables = [rows for rows in cells(html, "head") if rows and len(rows[0]) == 7 and rows[0][1] == "log"]
     assert len(tables) == 6, "three variants, all and adhering documents"
-    assert tables[0][0] == [
-        "1.0", "log", "+0.4", "+0.5", "0.97 [0.95, 0.99]", "-20.0", "97%", "sublinear", "0.40 [0.20, 0.60]", "24"
-    ]  # fmt: skip
+    assert tables[0][0] == ["1.0", "log", "+0.4", "+0.5", "0.97 [0.95, 0.99]", "-20.0", "97%"]
+    assert "Fits, cumulative, all documents (24)" in text(html)
     assert tables[0][1][4:6] == ["0.80 (not defined)", "–"], "no interval, no AICc"
-    kept, verdicts, violations = cells(html, "variant")
+    kept, shapes, violations = cells(html, "variant")
     assert kept[0] == ["cumulative", "24", "18", "90", "40"]
-    assert verdicts[0] == ["cumulative", "1.0", "sublinear", "0.40 [0.20, 0.60]", "0.97 [0.95, 0.99]", "97%"]
+    assert shapes[0] == ["cumulative", "1.0", "sublinear", "0.40 [0.20, 0.60]", "0.97 [0.95, 0.99]", "97%"]
     assert violations[2] == ["marginal", "log", "+0.135", "+0.08", "0.97 [0.95, 0.99]", "-20.0", "97%", "24"]
 
 
@@ -148,10 +171,7 @@ def test_questions(html):
 
 
 def test_questions_without_answers(tmp_path):
-    told = small()
-    told["questions"] |= {"restored": None, "document_terms": None, "fillers": {}, "audit": {}}
-    told["questions"]["violating_against_adhering"] = []
-    html = written(told, tmp_path)
+    html = written(small(questions=Questions((), None, {}, None, {})), tmp_path)
     (rows,) = (rows for rows in cells(html, "pairs") if rows)
     assert rows == [["each document's own term", "0", "–", "no such pairs", "–"],
                     ["sentences restored", "0", "–", "no such pairs", "–"]]  # fmt: skip
@@ -159,21 +179,44 @@ def test_questions_without_answers(tmp_path):
 
 
 def test_a_page_of_little(tmp_path):
-    told = small(tfc2={}, tfc2_leading=[], attention_over_k=[], attention=[], patterns=[], example=None, flow=[],
-                 links=[], blocks=[], by_category=[], append_less_prepend=[], append_less_prepend_by_category=[],
-                 against_append={}, estimators=[])  # fmt: skip
-    told["sets"] = {"append": one_set({}, layers=2, a_layer=3, sure=False) | {"splits": {}}}
-    told["sets"]["append"]["gap_interval"] = {"low": None, "high": None, "no_interval": "too few queries"}
-    said = text(written(told, tmp_path))
+    no_interval = Estimate(2.0, None, None, 20, 5, "too few queries")
+    append = replace(one_set({}, layers=2, heads_per_layer=3), gap=no_interval, splits={})
+    study = small(
+        counting=Counting((), {}, ()), attention=(), patterns=(), example=None, flow=(), links=(), blocks=(),
+        by_category=(), append_less_prepend=(), append_less_prepend_by_category=(), controls={}, estimators=(),
+        sets={"append": append},
+    )  # fmt: skip
+    said = text(written(study, tmp_path))
     assert "No document was long enough" in said and "Nothing was estimated." in said
-    assert "+2 (too few queries)" in said and "Told as raw effects on the score: append." in said
+    assert "+2 (too few queries)" in said and "Shown as raw effects on the score: append." in said
 
 
 def test_the_page_can_be_drawn_again_from_its_json(tmp_path):
     first = written(small(), tmp_path)
-    told = json.loads((tmp_path / "term_frequency.json").read_text())
-    assert {row["verdict"] for row in told["findings"]} == {"agrees", "differs", "–"}
-    assert written(told, tmp_path) == first
+    study = TermFrequencyStudy.read(tmp_path)
+    assert {row.verdict for row in study.findings} == {"agrees", "differs", "–"}
+    assert study == small() and written(study, tmp_path) == first
+
+
+def test_the_file_is_as_its_schema_says_and_other_files_are_refused(tmp_path):
+    written(small(), tmp_path)
+    value = json.loads((tmp_path / "term_frequency.json").read_text())
+    jsonschema.validate(value, TermFrequencyStudy.schema())
+    assert value["format"] == 2 and value["about"]["ranker"] == "bi-tiny"
+    (tmp_path / "term_frequency.json").write_text(json.dumps({**value, "leading": 3}))
+    with pytest.raises(UserError, match="leading"):
+        TermFrequencyStudy.read(tmp_path)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**value, "leading": 3}, TermFrequencyStudy.schema())
+
+
+def test_rows_and_figure_for_notebooks():
+    frame = small().to_pandas()
+    (row,) = frame[(frame["set"] == "append") & (frame["head"] == "1.0")].to_dict("records")
+    assert (row["share"], row["pairs"], row["p_holm"]) == (0.4, 20, 0.001) and len(frame) == 9 * 6
+    axes = small().plot()
+    assert axes.get_title(loc="left") == "bi-tiny" and axes.images[0].get_array()[1, 0] == 0.4
+    assert "<svg" in small()._repr_html_() and repr(small()).startswith("TermFrequencyStudy: 2 of 6 heads")
 
 
 def test_names_from_outside_are_escaped(tmp_path):
@@ -187,19 +230,12 @@ def test_tables_that_fold():
 
 
 def atlas_of(rankers, out, alike=()):
-    pages = {one["ranker"]: Path(one["ranker"]) / "report.html" for one in rankers}
-    paths = write_atlas({"rankers": rankers, "alike": list(alike)}, pages, out, {})
+    paths = Atlas(tuple(rankers), tuple(alike)).write(out, {})
     return (out / "report.html").read_text(), [path.name for path in paths]
 
 
 def test_the_atlas_compares_rankers(tmp_path):
-    alike = {
-        "of": "one",
-        "with": "two",
-        "profile": 0.3,
-        "profile_interval": {"low": -0.1, "high": 0.6},
-        "map": None,
-    }
+    alike = Likeness("one", "two", Estimate(0.3, -0.1, 0.6, 6, 10), None)
     html, names = atlas_of([page("one", [0.1, 0.9]), page("two", [0.5, 0.5])], tmp_path, [alike])
     assert names == ["atlas.json", "depth.svg", "report.html"] and 'href="one/report.html"' in html
     first, second = cells(html, "ranker")
@@ -208,14 +244,15 @@ def test_the_atlas_compares_rankers(tmp_path):
     assert second == [["one", "two", "0.30 [-0.10, 0.60]", "–"]]
     assert "one (2 heads, 20 pairs): most, 0.90 [0.80, 1.00], around 0.75." in text(html)
     assert downloads(html)["depth"][1] == ["one", "0.25", "0.1", "0.0", "0.2", "2", "20"]
+    assert html.index("2 significant heads, at a mean depth of 0.70 [0.65, 0.75]") < html.index("<figure>")
 
 
 def test_the_atlas_puts_the_papers_findings_beside_each_ranker(tmp_path):
     def finding(what, ours, verdict):
-        return {"what": what, "paper": "half", "ours": ours, "n": "9 pairs", "verdict": verdict, "why": ""}
+        return Finding(what, "half", ours, "9 pairs", verdict)
 
-    one = {**page("one", [0.1, 0.9]), "findings": [finding("a", "0.6", "agrees"), finding("b", "0.1", "differs")]}
-    two = {**page("two", [0.1, 0.9]), "findings": [finding("b", "0.2", "–")]}
+    one = page("one", [0.1, 0.9], findings=[finding("a", "0.6", "agrees"), finding("b", "0.1", "differs")])
+    two = page("two", [0.1, 0.9], findings=[finding("b", "0.2", "–")])
     html, _ = atlas_of([one, two], tmp_path)
     verdicts, ours = cells(html, "finding")
     assert verdicts == [["a", "half", "agrees", ""], ["b", "half", "differs", "–"]]
@@ -234,3 +271,17 @@ def test_rankers_without_a_significant_head(tmp_path):
     assert rows[0][3:5] == ["0", "–"]
     html, _ = atlas_of([page("one", [], significant=0), page("two", [0.2, 0.8])], tmp_path)
     assert {row[0] for row in downloads(html)["depth"][1:]} == {"two"}
+
+
+def test_an_atlas_is_read_with_its_studies(tmp_path):
+    studies = [small(), small(ranker="other")]
+    found = atlas(studies, ["bi-tiny", "other"])
+    for study, folder in zip(studies, ("bi-tiny", "other"), strict=True):
+        (tmp_path / folder).mkdir()
+        written(study, tmp_path / folder)
+    found.write(tmp_path, {})
+    jsonschema.validate(json.loads((tmp_path / "atlas.json").read_text()), Atlas.schema())
+    again = Atlas.read(tmp_path)
+    assert again == found and again.studies == tuple(studies)
+    assert set(again.to_pandas()["ranker"]) == {"bi-tiny", "other"}
+    assert [line.get_label() for line in again.plot().get_lines()] == ["bi-tiny", "other"]

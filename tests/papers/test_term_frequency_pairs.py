@@ -9,7 +9,7 @@ from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.realise import realise_for_patching
 from whyrank.encoders.inputs import Inputs
 from whyrank.papers.term_frequency.attention import PATTERN, SHOWN, attention_quantities, example_pattern
-from whyrank.papers.term_frequency.pairs import minimal_context, null_pairs
+from whyrank.papers.term_frequency.sets import minimal_context, null_pairs
 from whyrank.rankers.load import load
 
 
@@ -58,25 +58,24 @@ def test_attention_between_categories_by_loops(tmp_path):
     assert names.count("inj") == 1 and names.count("qterm+") == 1
     inputs = ranker.opened_inputs([realised.texts.perturbed])
     assert isinstance(inputs, Inputs)
-    told = {row["quantity"]: row for row in attention_quantities(ranker, [pair], ["1.2"])}
+    found = {row.quantity: row for row in attention_quantities(ranker, [pair], ["1.2"])}
     from whyrank.encoders.site import Site
 
     site = Site.parse("L1.H2.pattern")
     pattern = ranker.encoder.run(inputs, read=[site]).values[site][0].detach()
     inj, duplicate = names.index("inj"), names.index("qterm+")
-    assert told["inj -> qterm+"]["mean"] == pytest.approx(float(pattern[inj, duplicate]), abs=1e-6)
-    assert told["qterm+ -> inj"]["mean"] == pytest.approx(float(pattern[duplicate, inj]), abs=1e-6)
+    assert found["inj -> qterm+"].mean.value == pytest.approx(float(pattern[inj, duplicate]), abs=1e-6)
+    assert found["qterm+ -> inj"].mean.value == pytest.approx(float(pattern[duplicate, inj]), abs=1e-6)
     others = [i for i, name in enumerate(names) if name == "other"]
     seps = [i for i, name in enumerate(names) if name == "sep"]
     expected = sum(float(pattern[i, j]) for i in others for j in seps) / len(others)
-    assert told["other -> sep"]["mean"] == pytest.approx(expected, abs=1e-6)
-    assert "inj -> qterm-" not in told, "the document has no other query word: missing, not 0"
-    assert told["inj -> sep"]["k"] == 3
-    told = attention_quantities(ranker, [pair], ["1.2"], quantities=PATTERN)
+    assert found["other -> sep"].mean.value == pytest.approx(expected, abs=1e-6)
+    assert "inj -> qterm-" not in found, "the document has no other query word: missing, not 0"
+    assert found["inj -> sep"].k == 3
     given = {}
-    for row in told:
-        given[row["from"]] = given.get(row["from"], 0.0) + row["mean"]
+    for row in attention_quantities(ranker, [pair], ["1.2"], quantities=PATTERN):
+        given[row.source] = given.get(row.source, 0.0) + row.mean.value
     assert set(given) == set(names) and all(value == pytest.approx(1.0, abs=1e-5) for value in given.values())
     shown = example_pattern(ranker, pair, "1.2")
-    assert [token["category"] for token in shown["tokens"]] == names and len(names) <= SHOWN
-    assert shown["weights"][inj][duplicate] == pytest.approx(float(pattern[inj, duplicate]), abs=1e-4)
+    assert [token.category for token in shown.tokens] == names and len(names) <= SHOWN
+    assert shown.weights[inj][duplicate] == pytest.approx(float(pattern[inj, duplicate]), abs=1e-4)

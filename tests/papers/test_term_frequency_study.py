@@ -2,11 +2,20 @@
 
 import json
 
+import jsonschema
 import pytest
 
-from whyrank.cli.study import run_term_frequency
+import whyrank
+from tests.papers.small_study import small
+from whyrank.core.caller import Caller
 from whyrank.core.errors import UserError
+from whyrank.core.runs import is_finished
+from whyrank.papers.term_frequency import study as studies
+from whyrank.papers.term_frequency.analysis import RankerAnalysis
+from whyrank.papers.term_frequency.atlas import Atlas
+from whyrank.papers.term_frequency.results import TermFrequencyStudy
 from whyrank.papers.term_frequency.sizes import Sizes
+from whyrank.papers.term_frequency.study import study
 
 SMALL = Sizes(
     queries=4, ask=1, pairs=4, others=2, blocks=2, flow=2, counting=2, most_k=4, audit=4, max_length=48
@@ -14,42 +23,50 @@ SMALL = Sizes(
 
 
 @pytest.mark.slow
-def test_the_whole_study(tmp_path, real, capfd):
+def test_the_whole_study(tmp_path, real):
     real("bi-minilm-l3"), real("bi-minilm-l6")
-    out = tmp_path / "run"
-    run_term_frequency(["bi-minilm-l3", "bi-minilm-l6"], "demo", out, SMALL)
+    out, said = tmp_path / "run", []
+    caller = Caller(say=said.append)
+    found = whyrank.study(
+        "term-frequency", ranker=["bi-minilm-l3", "bi-minilm-l6"], collection="demo", out=out, sizes=SMALL,
+        caller=caller,
+    )  # fmt: skip
     for name, layers in (("bi-minilm-l3", 3), ("bi-minilm-l6", 6)):
-        told = json.loads((out / name / "term_frequency.json").read_text())
-        assert {"append", "prepend", "middle", "null", "minimal context, prepend"} <= set(told["sets"])
+        one = TermFrequencyStudy.read(out / name)
+        jsonschema.validate(json.loads((out / name / "term_frequency.json").read_text()), TermFrequencyStudy.schema())
+        assert {"append", "prepend", "middle", "null", "minimal context, prepend"} <= set(one.sets)
         assert (out / name / "effects-append.parquet").is_file()
-        assert len(told["heads"]) == 12 * layers == len(told["estimators"])
-        assert told["leading"] and {row["layer"] for row in told["flow"]} == set(range(layers + 1))
-        first = {row["category"]: row["stands"]["share"] for row in told["flow"] if row["layer"] == 0}
+        assert len(one.append.heads) == 12 * layers == len(one.estimators)
+        assert one.leading and {row.layer for row in one.flow} == set(range(layers + 1))
+        first = {row.category: row.stands.value for row in one.flow if row.layer == 0}
         assert first["inj"] == pytest.approx(1.0, abs=1e-3), "before layer 0 only the injected term differs"
-        assert [p["k"] for p in told["tfc2"]["cumulative"]["violations"]["points"]] == [1, 2, 3, 4]
-        assert told["questions"]["audit"]["TFC1:append"]
+        assert [p.k for p in one.counting.variants["cumulative"].violations.points] == [1, 2, 3, 4]
+        assert one.questions.audits["TFC1:append"]
         page = (out / name / "report.html").read_text()
         assert "TAS-B" in page and not [path for path in (out / name).iterdir() if path.name.startswith(".")]
-    found = json.loads((out / "atlas.json").read_text())
-    assert [page["ranker"] for page in found["rankers"]] == ["bi-minilm-l3", "bi-minilm-l6"]
-    assert found["alike"][0]["map"] is None, "maps of 3 and 6 layers are not compared head by head"
+    assert Atlas.read(out) == found
+    assert [page.ranker for page in found.rankers] == ["bi-minilm-l3", "bi-minilm-l6"]
+    assert found.alike[0].map is None, "maps of 3 and 6 layers are not compared head by head"
     assert 'href="bi-minilm-l3/report.html"' in (out / "report.html").read_text()
-    capfd.readouterr()
-    run_term_frequency(["bi-minilm-l3", "bi-minilm-l6"], "demo", out, SMALL)
-    assert capfd.readouterr().err.count("done before") == 2
-    run_term_frequency(["bi-minilm-l3"], "demo", out, SMALL, hide=True)
-    assert len(json.loads((out / "atlas.json").read_text())["rankers"]) == 1
+    said.clear()
+    study(["bi-minilm-l3", "bi-minilm-l6"], "demo", out=out, sizes=SMALL, caller=caller)
+    assert sum("holds this result already" in line for line in said) == 2
+    study(["bi-minilm-l3"], "demo", out=out, sizes=SMALL, hide_insignificant=True)
+    assert len(Atlas.read(out).rankers) == 1 and TermFrequencyStudy.read(out / "bi-minilm-l3").hide_insignificant
     with pytest.raises(UserError, match="other inputs"):
-        run_term_frequency(["bi-minilm-l3"], "demo", out, SMALL, seed=1)
+        study("bi-minilm-l3", "demo", out=out, sizes=SMALL, seed=1)
 
 
 def test_lexical_rankers_and_twins_are_refused(tmp_path):
     with pytest.raises(UserError, match="cannot be opened"):
-        run_term_frequency(["bm25"], "demo", tmp_path / "run", SMALL)
+        study("bm25", "demo", out=tmp_path / "run", sizes=SMALL)
+    twins = [str(save(tmp_path / place / "bi")) for place in ("one", "two")]
+    with pytest.raises(UserError, match="two rankers of one name"):
+        study(twins, "demo", out=tmp_path / "run", sizes=SMALL)
 
 
 def test_an_unknown_term_is_refused_before_anything_is_read(tmp_path):
     out = tmp_path / "tf"
     with pytest.raises(UserError, match="term policy"):
-        run_term_frequency(["no-such-ranker"], "no-such-collection", out, SMALL, "foo")
+        study("no-such-ranker", "no-such-collection", out=out, sizes=SMALL, term="foo")
     assert not out.exists()

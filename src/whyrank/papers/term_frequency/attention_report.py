@@ -45,7 +45,6 @@ def attention_over_k(study: TermFrequencyStudy) -> Figures:
     data: list[list[Cell]] = [
         [row.head, row.quantity, row.k, row.mean.value, row.mean.low, row.mean.high, row.mean.pairs]
         for row in every
-        for row in every
     ]
     caption = (
         "Attention that a token of the first kind gives to all of the second, over k; bands: 95% intervals; "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whyrank.evaluation.estimate import Estimate
 from whyrank.interventions.effect_maps import Axis, Spot, effect_map, head_axes
+from whyrank.pages.numbers import counted
 from whyrank.pages.page import Cell, Figures
 from whyrank.papers.term_frequency.parts import FlowRow, PairedDifference, PairSet, SiteEffect
 from whyrank.papers.term_frequency.sets import CONTROLS
@@ -211,9 +212,13 @@ def _widest(flow: Flow) -> str:
 
 def _unsaid(flow: Flow) -> str:
     """What the figure cannot show."""
-    below = sum((one.height or 0.0) < 0 for one in flow.stations)
-    said = f" {below} stations carry less than nothing and have no height." if below else ""
-    return said + (f" {flow.clipped} heights or widths above {MOST} are drawn as {MOST}." if flow.clipped else "")
+    below, clipped = sum((one.height or 0.0) < 0 for one in flow.stations), flow.clipped
+    said = ""
+    if below:
+        said += f" {counted(below, 'station')} below 0 without a height."
+    if clipped:
+        said += f" {counted(clipped, 'height or width', 'heights or widths')} above {MOST}, drawn as {MOST}."
+    return said
 
 
 def _sizes(rows: Sequence[FlowRow]) -> str:
