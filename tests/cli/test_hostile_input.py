@@ -88,9 +88,9 @@ def test_hostile_input_stays_text(place, monkeypatch, name):
 
 def term_frequency(out):
     from tests.papers.test_term_frequency_study import SMALL
-    from whyrank.cli.study import run_term_frequency
+    from whyrank.papers.term_frequency.study import study
 
-    run_term_frequency([RANKER], COLLECTION, out, replace(SMALL, max_length=40))
+    study(RANKER, COLLECTION, out=out, sizes=replace(SMALL, max_length=40))
 
 
 def semantic_circuit(out):

@@ -55,7 +55,9 @@ def test_half_the_gap_is_asked_of_the_top_ranks_alone(share, expected):
 
 def test_heads_together_that_were_not_measured():
     for positive in (None, JointShare(estimate(0.9, n=4), {})):
-        row = rows(small(together=Together(((), ()), positive, None)))["leading heads together at the injected term, ranks 1-10"]
+        row = rows(small(together=Together(((), ()), positive, None)))[
+            "leading heads together at the injected term, ranks 1-10"
+        ]
         assert (row.ours, row.verdict) == ("not measured", OPEN)
 
 
@@ -92,9 +94,7 @@ def test_cls_gathers_the_signal_in_the_last_third():
     assert row.verdict == AGREES and row.ours == "most in layer 1 of 2 (0.50 [0.45, 0.55])"
     mean = rows(small(reads="the mean of all tokens"))[what]
     assert mean.verdict == OPEN and mean.why == "this ranker's read-out is the mean of all tokens"
-    early = tuple(
-        replace(row, lands=estimate(0.9, n=12)) if row.layer == 0 else row for row in small().flow
-    )
+    early = tuple(replace(row, lands=estimate(0.9, n=12)) if row.layer == 0 else row for row in small().flow)
     assert rows(small(flow=early))[what].verdict == DIFFERS
     assert what not in rows(small(flow=()))
 

@@ -1,17 +1,15 @@
 """The term-frequency study of two small rankers from beginning to end."""
 
 import json
+from contextlib import contextmanager
 
 import jsonschema
 import pytest
 
 import whyrank
-from tests.papers.small_study import small
+from tests.checkpoints import save
 from whyrank.core.caller import Caller
 from whyrank.core.errors import UserError
-from whyrank.core.runs import is_finished
-from whyrank.papers.term_frequency import study as studies
-from whyrank.papers.term_frequency.analysis import RankerAnalysis
 from whyrank.papers.term_frequency.atlas import Atlas
 from whyrank.papers.term_frequency.results import TermFrequencyStudy
 from whyrank.papers.term_frequency.sizes import Sizes
@@ -33,7 +31,9 @@ def test_the_whole_study(tmp_path, real):
     )  # fmt: skip
     for name, layers in (("bi-minilm-l3", 3), ("bi-minilm-l6", 6)):
         one = TermFrequencyStudy.read(out / name)
-        jsonschema.validate(json.loads((out / name / "term_frequency.json").read_text()), TermFrequencyStudy.schema())
+        jsonschema.validate(
+            json.loads((out / name / "term_frequency.json").read_text()), TermFrequencyStudy.schema()
+        )
         assert {"append", "prepend", "middle", "null", "minimal context, prepend"} <= set(one.sets)
         assert (out / name / "effects-append.parquet").is_file()
         assert len(one.append.heads) == 12 * layers == len(one.estimators)
@@ -70,3 +70,42 @@ def test_an_unknown_term_is_refused_before_anything_is_read(tmp_path):
     with pytest.raises(UserError, match="term policy"):
         study("no-such-ranker", "no-such-collection", out=out, sizes=SMALL, term="foo")
     assert not out.exists()
+
+
+FEW = Sizes(
+    queries=3, ask=1, pairs=4, others=2, blocks=2, flow=1, counting=2, most_k=2, audit=4, max_length=32,
+    pool="candidates",
+)  # fmt: skip
+
+
+class Killed(BaseException):
+    """What a kill is to the code that runs."""
+
+
+@contextmanager
+def killed_at(name, total, unit):
+    """The progress of a step; the work ends in the middle of the blocks."""
+    if name == "blocks":
+        raise Killed
+    yield lambda count: None
+
+
+@pytest.mark.slow
+def test_a_killed_study_goes_on_and_ends_as_if_it_had_not_been_killed(tmp_path):
+    """Stages and shards of the types that are kept can be read again."""
+    ranker, steps = str(save(tmp_path / "bi")), []
+    with pytest.raises(Killed):
+        study(ranker, "demo", out=tmp_path / "out", sizes=FEW, caller=Caller(progress=killed_at))
+    kept = next((tmp_path / "out" / "bi").glob(".stages-*"))
+    assert {"top.json", "terms.json"} <= {path.name for path in kept.glob("*.json")}
+
+    @contextmanager
+    def step(name, total, unit):
+        steps.append(name)
+        yield lambda count: None
+
+    resumed = study(ranker, "demo", out=tmp_path / "out", sizes=FEW, caller=Caller(progress=step))
+    assert "own top 100" not in steps and "strongest terms" not in steps and "blocks" in steps
+    assert not list((tmp_path / "out" / "bi").glob(".stages-*"))
+    (whole,) = study(ranker, "demo", out=tmp_path / "whole", sizes=FEW).studies
+    assert resumed.studies == (whole,) == (TermFrequencyStudy.read(tmp_path / "out" / "bi"),)

@@ -6,12 +6,14 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from whyrank.core.json_file import typed
 from whyrank.core.kept import content_key, keep_json, kept_json
 from whyrank.core.names import plain_name
 from whyrank.core.results import plain
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -32,9 +34,10 @@ class Stages:
             assert found is not None, f"{path} cannot be read back"
         return found["value"]
 
-    def typed(self, name: str, kind: Any, make: Callable[[], Any]) -> Any:
+    def typed(self, name: str, kind: Any, make: Callable[[], T]) -> T:
         """The same of a stage whose result is of a `kind` that JSON can hold: a dataclass, dict[str, Estimate]."""
-        return typed(self.get(name, lambda: plain(make())), kind)
+        found: T = typed(self.get(name, lambda: plain(make())), kind)
+        return found
 
     def shards(self, name: str) -> Path | None:
         """A folder for the shards of a part of the work."""
