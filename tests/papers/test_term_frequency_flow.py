@@ -219,16 +219,16 @@ def test_what_a_page_says_of_its_ranker(bi, cross):
 def test_whose_documents(bi, cross):
     documents = {"d1": "the cat sat", "d2": "the dog runs", "d3": "red cat on a mat", "d4": "blue house"}
     collection = Collection.from_records("tiny", documents, {"q1": "red cat", "q2": "dog house"})
-    run, origin, cut = own_top(bi, collection, 2, k=3, watch=no_progress)
+    run, origin, cut = own_top(bi, collection, 2, k=3, progress=no_progress)
     assert origin == "all 4 documents" and {len(rows) for rows in run.values()} == {3} and cut == 0
     best = bi.rank("red cat", list(documents.values()))[0]
     assert documents[run["q1"][0].docno] == best.text
     assert [row.rank for row in run["q1"]] == [1, 2, 3]
     scores = [row.score for row in run["q2"]]
     assert scores == sorted(scores, reverse=True)
-    run, origin, _ = own_top(bi, collection, 2, pool="candidates", k=3, watch=no_progress)
+    run, origin, _ = own_top(bi, collection, 2, pool="candidates", k=3, progress=no_progress)
     assert "BM25 finds" in origin
-    run, origin, _ = own_top(cross, collection, 1, k=2, watch=no_progress)
+    run, origin, _ = own_top(cross, collection, 1, k=2, progress=no_progress)
     assert origin == "BM25's top 2" and len(run) == 1
 
 

@@ -122,7 +122,7 @@ class RankerAnalysis:
         def make() -> OwnTop:
             return own_top(
                 self.ranker, self.collection, self.sizes.queries, pool=self.sizes.pool, seed=self.seed,
-                shards=self.stages.shards("top"), watch=self.progress,
+                shards=self.stages.shards("top"), progress=self.progress,
             )  # fmt: skip
 
         return self.stages.typed("top", OwnTop, make)

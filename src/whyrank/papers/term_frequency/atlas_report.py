@@ -119,7 +119,7 @@ def _findings(report: Report, rankers: Sequence[RankerSummary]) -> None:
         verdicts.append([what, stated, *(row.verdict if row else "" for row in rows)])
         ours.append([what, stated, *(row.ours if row else "" for row in rows)])
     columns = ["finding", "the paper", *known]
-    about = "–: the data do not tell, or there is nothing to compare. Each ranker's page says how it was judged."
+    about = "–: the data cannot say, or there is nothing to compare. Each ranker's page says how it was judged."
     report.table(columns, verdicts, about)
     report.table(columns, ours, folded="What was measured in each")
 

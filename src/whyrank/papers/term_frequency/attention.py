@@ -5,7 +5,7 @@
     inj -> qterm-     it reads other query words; cls -> qterm- CLS does
     inj -> sep, other -> sep    what is parked on the separator
 
-A quantity is, for each pair, the attention that a token of the first category gives to all tokens of the second,
+A quantity is, for each pair, the attention that a token of the first category pays to all tokens of the second,
 averaged over the tokens of the first; a pair that lacks either has none.
 """
 

@@ -47,7 +47,7 @@ def attention_over_k(study: TermFrequencyStudy) -> Figures:
         for row in every
     ]
     caption = (
-        "Attention that a token of the first kind gives to all of the second, over k; bands: 95% intervals; "
+        "Attention that a token of the first kind pays to all of the second, over k; bands: 95% intervals; "
         f"{_pairs(shown)}. {_leaving(shown)}"
     )
     columns = ("head", "quantity", "k", "mean", "low", "high", "n")
@@ -85,7 +85,7 @@ def _patterns(rows: Sequence[Attention]) -> Figure:
         for row in rows
     ]
     caption = (
-        "Attention that a token of one category gives to all tokens of another, perturbed run, mean over pairs "
+        "Attention that a token of one category pays to all tokens of another, perturbed run, mean over pairs "
         f"({_pairs(rows)}); grey: no pair has both. {_strongest(rows)}"
     )
     return svg, caption, (("head", "from", "to", "mean", "low", "high", "n"), data)

@@ -37,7 +37,7 @@ def own_top(
     k: int = TOP,
     seed: int = 0,
     shards: Path | None = None,
-    watch: OpenProgress,
+    progress: OpenProgress,
 ) -> OwnTop:
     """The best k documents of so many queries by the ranker itself. A cross-encoder, which reads every pair anew,
     chooses from BM25's top k of each query; where texts are encoded apart all documents of the pool are
@@ -47,8 +47,8 @@ def own_top(
     if isinstance(ranker, CrossEncoder):
         stage = first_stage(collection, k)
         first = {qid: stage[qid] for qid in qids if stage[qid]}
-        with watch("own top 100", sum(map(len, first.values()))) as tell:
-            found = rerank(ranker, collection, first, k=k, shards=shards, progress=tell)
+        with progress("own top 100", sum(map(len, first.values()))) as advance:
+            found = rerank(ranker, collection, first, k=k, shards=shards, progress=advance)
         return OwnTop(found.run, f"BM25's top {k}", found.cut / found.pairs)
     if pool == "candidates":
         stage = first_stage(collection, k)
@@ -57,8 +57,8 @@ def own_top(
     else:
         docnos = [docno for docno, _ in collection.documents()]
         origin = f"all {len(docnos)} documents"
-    with watch("own top 100", len(docnos) * len(qids)) as tell:
-        run, cut = _best_of(ranker, collection, qids, docnos, k, shards, tell)
+    with progress("own top 100", len(docnos) * len(qids)) as advance:
+        run, cut = _best_of(ranker, collection, qids, docnos, k, shards, advance)
     return OwnTop(run, origin, cut)
 
 

@@ -119,7 +119,7 @@ class Together:
 
 @dataclass(frozen=True)
 class Attention:
-    """How much attention of one head a token of one category gives to all tokens of another; `k` where pairs have
+    """How much attention, in one head, a token of one category pays to all tokens of another; `k` where pairs have
     one."""
 
     head: str

@@ -27,7 +27,7 @@ TERMS = {
 }
 FINDINGS = (
     "Agrees: the paper's number lies in our 95% interval, or its statement holds beyond doubt; differs: the "
-    "contrary does; –: our data do not tell, or there is nothing to compare."
+    "contrary does; –: our data cannot say, or there is nothing to compare."
 )
 Tables = Callable[[Report, "TermFrequencyStudy"], None]
 #: Headings, which figures belong to each by the beginning of their names, and the tables.

@@ -41,7 +41,7 @@ CONTROLS = {
 
 @dataclass(frozen=True)
 class PairSets:
-    """Makes each set when it is asked for; the same seed gives the same pairs."""
+    """Makes each set when it is asked for; the same seed makes the same pairs."""
 
     ranker: NeuralRanker
     collection: Collection

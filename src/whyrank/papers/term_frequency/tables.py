@@ -159,14 +159,14 @@ def _audits(report: Report, audits: Mapping[str, Sequence[AxiomSummary]]) -> Non
 
 
 def _why(report: Report, audits: Mapping[str, Sequence[AxiomSummary]]) -> None:
-    """What tells violating pairs from adhering ones."""
+    """How violating pairs differ from adhering ones."""
     rows: list[list[Cell]] = [
         [name, why.feature, why.violating, why.adhering, why.cliffs_delta.text("+.2f"),
          *(round((one.outcome(outcome).value or 0.0) * one.n) for outcome in ("violates", "holds"))]
         for name, summaries in audits.items() for one in summaries for why in one.why
     ]  # fmt: skip
     if not rows:
-        report.paragraph("Too few pairs violate to tell them from those that hold.")
+        report.paragraph("Too few pairs violate to compare them with those that hold.")
         return
     columns = [
         "variation", "feature", "median of violating", "median of adhering", "Cliff's delta", "violate", "hold",
@@ -174,7 +174,7 @@ def _why(report: Report, audits: Mapping[str, Sequence[AxiomSummary]]) -> None:
     report.table(
         columns,
         rows,
-        "What tells pairs that violate from pairs that hold; +1: every violating pair has more of it than every "
+        "How pairs that violate differ from pairs that hold; +1: every violating pair has more of it than every "
         "adhering one, 0: even.",
     )
 
