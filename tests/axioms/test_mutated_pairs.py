@@ -53,4 +53,4 @@ def test_a_damaged_line_is_refused_by_file_and_line_or_used(line, ranker, tmp_pa
 def use(pairs, ranker):
     """Audits and patches the pairs; what comes of it is JSON."""
     json.dumps(audit_pairs([ranker], pairs).to_json(), allow_nan=False)
-    json.dumps(patch(ranker, pairs, sites="0.1", skip=True).summary(), allow_nan=False)
+    json.dumps(patch(ranker, pairs, sites="0.1", skip=True).to_json(), allow_nan=False)

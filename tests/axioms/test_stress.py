@@ -71,7 +71,7 @@ PATCHES = (
 def test_patching_a_ranker_whose_scores_are_all_the_same(constant, how, lines, tmp_path, capsys):
     found, page = run("patch", constant, lines, tmp_path, *how)
     assert found["summary.json"]["gap"]["same"] == len(lines)
-    assert {site["share"] for site in found["summary.json"]["sites"]} == {None}
+    assert {site["share"]["value"] for site in found["summary.json"]["sites"]} == {None}
     assert NO_GAP in capsys.readouterr().err and NO_GAP[1:] in page
     assert "nan" not in page.lower().split("<svg")[0]
 
@@ -81,8 +81,10 @@ def test_patching_one_pair(ordinary, how, tmp_path):
     found, page = run("patch", ordinary, ONE, tmp_path, *how)
     summary = found["summary.json"]
     assert (summary["pairs"], summary["queries"], summary["gap"]["same"]) == (1, 1, 0)
-    few = {"low": None, "high": None, "no_interval": "too few queries"}
-    assert all(site["interval"] == few and site["p"] is None for site in summary["sites"])
+    for site in summary["sites"]:
+        ratio = site["ratio_of_sums"]
+        assert (ratio["low"], ratio["high"], ratio["no_interval"]) == (None, None, "too few queries")
+        assert site["p"] is None
     assert "too few queries" in page
 
 

@@ -7,8 +7,9 @@ from scipy import stats
 
 from whyrank.core.errors import UserError
 from whyrank.evaluation.significance import benjamini_hochberg
-from whyrank.interventions.effects import Effects
+from whyrank.interventions.effects import EffectTable
 from whyrank.interventions.statistics import compare_maps, summarise_sites
+from whyrank.interventions.summary import correlate, summarise
 
 
 def rows(effects, gaps, qids, site="L0.H0.z", direction="denoise", **more):
@@ -22,21 +23,21 @@ def rows(effects, gaps, qids, site="L0.H0.z", direction="denoise", **more):
 
 
 def frame(*several):
-    return Effects.of(row for one in several for row in one).frame
+    return EffectTable.of(row for one in several for row in one).frame
 
 
 def test_by_hand():
     effects, gaps = [1.0, 0.5, -0.1, 0.0, 0.2, 0.4, 0.3], [2.0, 1.0, 0.01, 1.0, 1.0, 2.0, 1.0]
-    (summary,) = summarise_sites(frame(rows(effects, gaps, ["a", *"abcdef"])), threshold=0.5)
-    assert summary.ratio_of_sums == pytest.approx(2.3 / 8.01)
-    assert summary.mean_effect == pytest.approx(2.3 / 7)
+    (summary,) = summarise_sites(frame(rows(effects, gaps, ["a", *"abcdef"])), min_gap=0.5)
+    assert summary.ratio_of_sums.value == pytest.approx(2.3 / 8.01)
+    assert summary.mean_effect.value == pytest.approx(2.3 / 7)
     kept = [0.5, 0.5, 0.0, 0.2, 0.2, 0.3]
     assert summary.mean_of_ratios == pytest.approx(np.mean(kept)), "the exploding pair is dropped"
-    assert summary.dropped_by_threshold == pytest.approx(1 / 7)
+    assert summary.dropped == pytest.approx(1 / 7)
     assert summary.p == pytest.approx(stats.ttest_1samp([0.75, -0.1, 0.0, 0.2, 0.4, 0.3], 0).pvalue)
     assert (summary.n, summary.queries) == (7, 6)
-    assert summary.interval.low <= summary.ratio_of_sums <= summary.interval.high
-    assert summary.mean_interval.low <= summary.mean_effect <= summary.mean_interval.high
+    for one in (summary.ratio_of_sums, summary.mean_effect):
+        assert one.low <= one.value <= one.high and (one.pairs, one.queries) == (7, 6)
 
 
 def test_intervals_redraw_whole_queries():
@@ -51,16 +52,16 @@ def test_intervals_redraw_whole_queries():
         (sums["e"], sums["g"]), lambda e, g, axis: e.sum(axis) / g.sum(axis), paired=True, vectorized=True,
         method="percentile", n_resamples=4000, rng=0,
     ).confidence_interval  # fmt: skip
-    found = summary.interval
+    found = summary.ratio_of_sums
     assert (found.low, found.high) == pytest.approx(tuple(theirs), abs=0.006)
 
 
 def test_a_pair_without_a_gap_is_not_scored_zero():
     (summary,) = summarise_sites(frame(rows([1.0, 0.3], [2.0, 0.0], ["a", "b"])))
-    assert summary.ratio_of_sums == pytest.approx(1.3 / 2.0)
+    assert summary.ratio_of_sums.value == pytest.approx(1.3 / 2.0)
     assert summary.mean_of_ratios == pytest.approx(0.5)
     (none,) = summarise_sites(frame(rows([0.3], [0.0], ["a"])))
-    assert none.to_json()["ratio_of_sums"] is None and none.mean_of_ratios is None
+    assert none.ratio_of_sums.value is None and none.mean_of_ratios is None
 
 
 def test_a_site_that_a_pair_lacks_is_missing_not_zero():
@@ -70,7 +71,7 @@ def test_a_site_that_a_pair_lacks_is_missing_not_zero():
     )
     first, second = summarise_sites(both)
     assert (first.n, second.n) == (2, 1)
-    assert second.mean_effect == 0.5 and second.ratio_of_sums == 0.5
+    assert second.mean_effect.value == 0.5 and second.ratio_of_sums.value == 0.5
 
 
 def test_noise_is_tested_by_its_change_from_the_perturbed_run():
@@ -78,8 +79,8 @@ def test_noise_is_tested_by_its_change_from_the_perturbed_run():
     generator = np.random.default_rng(0)
     gaps = generator.uniform(1, 2, 12)
     (summary,) = summarise_sites(frame(rows(gaps, gaps, [f"q{i}" for i in range(12)], direction="noise")))
-    assert summary.ratio_of_sums == pytest.approx(1)
-    assert summary.mean_change == pytest.approx(0, abs=1e-12) and summary.p > 0.05
+    assert summary.ratio_of_sums.value == pytest.approx(1)
+    assert summary.mean_change.value == pytest.approx(0, abs=1e-12) and summary.p > 0.05
 
 
 def test_p_values_are_adjusted_over_sites_as_scipy_would():
@@ -120,7 +121,9 @@ def test_the_correlation_of_two_maps():
     assert correlation.interval.high - correlation.interval.low > 1e-4
     assert len(points) == correlation.sites == 8
     assert compare_maps(one, one)[0].pearson == pytest.approx(1)
-    assert Effects(one).correlation(Effects(other)).pearson == pytest.approx(correlation.pearson)
+    typed, both = correlate(one, other)
+    assert typed.pearson.value == pytest.approx(correlation.pearson) and typed.sites == len(both) == 8
+    assert (typed.pearson.pairs, typed.pearson.queries) == (20, 10)
 
 
 def test_keeping_adherent_pairs_says_what_it_does():
@@ -129,17 +132,17 @@ def test_keeping_adherent_pairs_says_what_it_does():
         rows([0.1, 0.3, 0.2, 0.2], [1.0, 1.0, -1.0, 0.5], ["a", "b", "c", "d"], "L0.H1.z"),
         rows([0.2, 0.2, 0.9, 0.1], [1.0, 1.0, -1.0, 0.5], ["a", "b", "c", "d"], "L0.H2.z"),
     )
-    everything, adherent = Effects(made).summary(), Effects(made).summary(keep="adherent")
-    assert (everything["pairs"], adherent["pairs"]) == (4, 3)
-    assert adherent["keep"]["rule"] == "adherent"
-    assert everything["keep"]["adherent"] == adherent["keep"]["adherent"] == 3
-    change = everything["keep"]["largest_change"]
-    assert change["site"] == "L0.H2.z"
-    assert change["all"] == pytest.approx(1.4 / 1.5) and change["adherent"] == pytest.approx(0.5 / 2.5)
+    everything, adherent = summarise(made), summarise(made, keep="adherent")
+    assert (everything.pairs, adherent.pairs) == (4, 3)
+    assert adherent.keep.rule == "adherent"
+    assert everything.keep.adherent == adherent.keep.adherent == 3
+    change = everything.keep.largest_change
+    assert change.site == "L0.H2.z"
+    assert change.all == pytest.approx(1.4 / 1.5) and change.adherent == pytest.approx(0.5 / 2.5)
     with pytest.raises(UserError, match="adherent"):
-        Effects(made).summary(keep="some")
+        summarise(made, keep="some")
     with pytest.raises(UserError, match="scores higher"):
-        Effects(frame(rows([0.5], [-1.0], ["a"]))).summary(keep="adherent")
+        summarise(frame(rows([0.5], [-1.0], ["a"])), keep="adherent")
 
 
 def test_splits_by_rank_term_axiom_variant_and_k():
@@ -150,8 +153,8 @@ def test_splits_by_rank_term_axiom_variant_and_k():
             variant=["append", "prepend", "marginal", "marginal", None], k=[None, None, 1, 2, None],
         )
     )  # fmt: skip
-    splits = Effects(made).summary()["splits"]
-    sizes = {name: {group: sites[0]["n"] for group, sites in groups.items()} for name, groups in splits.items()}
+    splits = summarise(made).splits
+    sizes = {name: {group: sites[0].n for group, sites in groups.items()} for name, groups in splits.items()}
     assert sizes == {
         "rank": {"1-10": 2, "11-90": 1, "91-100": 1, "101 and below": 1},
         "term_present": {"no": 2, "yes": 2},
@@ -159,9 +162,9 @@ def test_splits_by_rank_term_axiom_variant_and_k():
         "k": {"1": 1, "2": 1},
         "variant": {"TFC1:append": 1, "TFC1:prepend": 1, "TFC2:marginal": 2},
     }
-    assert splits["rank"]["1-10"][0]["ratio_of_sums"] == pytest.approx(0.5)
-    (between,) = Effects(made).summary()["between_axioms"]
-    assert (between["of"], between["with"], between["sites"]) == ("TFC1", "TFC2", 1)
+    assert splits["rank"]["1-10"][0].ratio_of_sums.value == pytest.approx(0.5)
+    (between,) = summarise(made).between_axioms
+    assert (between.axiom, between.other, between.correlation.sites) == ("TFC1", "TFC2", 1)
 
 
 def test_positions_are_summed_up_by_category_within_a_pair_first():
@@ -174,9 +177,9 @@ def test_positions_are_summed_up_by_category_within_a_pair_first():
                 "base": 0.0, "perturbed": 1.0, "patched": effect, "effect": effect, "method": "activation",
                 "direction": "denoise", "layer": 0, "head": 0,
             })  # fmt: skip
-    (site,) = Effects(Effects.of(made).frame, by="position").summary()["sites"]
-    assert (site["site"], site["n"], site["category"]) == ("L0.H0.z@other", 2, "other")
-    assert site["mean_effect"] == pytest.approx((0.3 + 0.9) / 2)
+    (site,) = summarise(EffectTable.of(made).frame, by="position").sites
+    assert (site.site, site.n, site.category) == ("L0.H0.z@other", 2, "other")
+    assert site.mean_effect.value == pytest.approx((0.3 + 0.9) / 2)
 
 
 def test_a_site_of_fewer_than_six_queries_has_no_interval_and_no_p():
@@ -186,21 +189,19 @@ def test_a_site_of_fewer_than_six_queries_has_no_interval_and_no_p():
         rows([0.5, 0.6], [1.0] * 2, ["a", "b"], "L0.H1.z@qterm+"),
     )
     first, second = summarise_sites(both)
-    assert first.interval.low < first.interval.high and first.p < 0.05
-    told = second.to_json()
-    for name in ("share_interval", "interval", "mean_interval", "change_interval"):
-        assert told[name] == {"low": None, "high": None, "no_interval": "too few queries"}
-    assert told["p"] is None and told["p_holm"] is None and told["p_bh"] is None
+    assert first.ratio_of_sums.low < first.ratio_of_sums.high and first.p < 0.05
+    for one in (second.share, second.ratio_of_sums, second.mean_effect, second.mean_change):
+        assert (one.low, one.high, one.no_interval) == (None, None, "too few queries")
+    assert second.p is None and second.p_holm is None and second.p_bh is None
 
 
 def test_identical_sides_have_no_share_of_the_gap():
     """Scores of one text differ by rounding: a share of that would be anything."""
     qids, noise = [f"q{i}" for i in range(8)], np.random.default_rng(0).normal(0, 1e-8, size=8)
     (summary,) = summarise_sites(frame(rows(noise * 2, noise, qids)))
-    told = summary.to_json()
-    assert told["share"] is None and told["ratio_of_sums"] is None and told["mean_of_ratios"] is None
-    assert told["share_interval"]["no_interval"] == "not defined"
-    assert abs(summary.mean_effect) < 1e-7
+    assert summary.share.value is None and summary.ratio_of_sums.value is None
+    assert summary.mean_of_ratios is None and summary.share.no_interval == "not defined"
+    assert abs(summary.mean_effect.value) < 1e-7
 
 
 def test_noise_counts_what_is_lost():
@@ -210,8 +211,8 @@ def test_noise_counts_what_is_lost():
         rows([0.2] * 6, [1.0] * 6, qids, "L0.H0.z", "noise"), rows([1.0] * 6, [1.0] * 6, qids, "L0.H1.z", "noise")
     )
     needed, idle = summarise_sites(made)
-    assert (needed.share, needed.ratio_of_sums) == pytest.approx((0.8, 0.2))
-    assert idle.share == pytest.approx(0) and idle.ratio_of_sums == pytest.approx(1)
+    assert (needed.share.value, needed.ratio_of_sums.value) == pytest.approx((0.8, 0.2))
+    assert idle.share.value == pytest.approx(0) and idle.ratio_of_sums.value == pytest.approx(1)
 
 
 def test_ablations_are_compared_by_their_change_not_by_a_share_of_the_gap():

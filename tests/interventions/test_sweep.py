@@ -13,6 +13,7 @@ from whyrank.interventions.activation import Activation
 from whyrank.interventions.api import patch
 from whyrank.interventions.effects import COLUMNS
 from whyrank.interventions.plan import SitePlan
+from whyrank.interventions.summary import Screen
 from whyrank.interventions.sweep import Work, sweep
 
 
@@ -111,7 +112,7 @@ def test_bad_sites_and_pairs_are_named(ranker, pairs):
         with pytest.raises(UserError, match=r"choose|belongs"):
             patch(ranker, pairs, **wrong)
     for method in ("path", "ablation"):
-        with pytest.raises(UserError, match="--screen"):
+        with pytest.raises(UserError, match="screen does not go with"):
             patch(ranker, pairs, method=method, screen=3)
 
 
@@ -138,18 +139,17 @@ def test_screening_patches_the_best_exactly(ranker, pairs):
     assert approximate["site"].nunique() == 36 and exact["site"].nunique() == 4
     sums = approximate.groupby("site")["effect"].sum().abs()
     assert set(exact["site"]) == set(sums.nlargest(4).index)
-    summary = effects.summary()
-    assert summary["method"] == "activation" and summary["screen"] == {"of": 36, "kept": 4}
-    for site in summary["sites"]:
-        assert site["p_holm"] == pytest.approx(min(1, max(site["p_holm"], site["p"])))
-        assert site["p_holm"] >= min(1.0, 33 * site["p"]) - 1e-12, "adjusted for all 36, not for the 4 chosen"
+    assert effects.method == "activation" and effects.screen == Screen(of=36, kept=4)
+    for site in effects.sites:
+        assert site.p_holm == pytest.approx(min(1, max(site.p_holm, site.p)))
+        assert site.p_holm >= min(1.0, 33 * site.p) - 1e-12, "adjusted for all 36, not for the 4 chosen"
 
 
 def test_attribution_is_checked_on_a_sample(ranker, pairs):
-    summary = patch(ranker, pairs, method="attribution", check=3).summary()
-    assert summary["method"] == "attribution" and len(summary["sites"]) == 36
-    assert summary["agreement"]["pairs"] == 3 and summary["agreement"]["rows"] == 3 * 36
-    assert summary["agreement"]["map"]["pearson"] > 0.9
+    effects = patch(ranker, pairs, method="attribution", check=3)
+    assert effects.method == "attribution" and len(effects.sites) == 36
+    assert effects.agreement.pairs == 3 and effects.agreement.rows == 3 * 36
+    assert effects.agreement.correlation.pearson.value > 0.9
 
 
 def test_screening_by_noise_keeps_the_sites_that_are_needed(ranker, pairs):
@@ -163,8 +163,7 @@ def test_screening_counts_every_cut_that_was_looked_at(ranker, pairs):
     effects = patch(ranker, pairs, screen=2, by="category")
     frame = effects.to_pandas()
     looked_at = frame[frame["method"] == "attribution"]["site"].nunique()
-    summary = effects.summary()
-    assert summary["screen"] == {"of": looked_at, "kept": len(summary["sites"])} and looked_at > 36
+    assert effects.screen == Screen(looked_at, len(effects.sites)) and looked_at > 36
 
 
 def test_a_site_that_no_pair_has_is_named(ranker, pairs):
@@ -176,8 +175,8 @@ def test_a_site_that_no_pair_has_is_named(ranker, pairs):
 
 
 def test_two_sites_are_too_few_to_correlate_but_not_to_sum_up(ranker, pairs):
-    summary = patch(ranker, pairs, method="attribution", sites="0.1,0.2", check=2).summary()
-    assert summary["agreement"]["map"]["pearson"] is None
+    effects = patch(ranker, pairs, method="attribution", sites="0.1,0.2", check=2)
+    assert effects.agreement.correlation.pearson.value is None
 
 
 def test_a_position_that_is_not_read_has_effect_exactly_0(real):
@@ -199,7 +198,7 @@ def test_words_that_differ_only_in_part_are_refused_not_a_bug(ranker):
 def test_maps_of_runs_are_made_of_one_method(ranker, pairs):
     plain, screened = patch(ranker, pairs), patch(ranker, pairs, screen=5)
     assert plain.correlation(screened).sites == 5
-    assert plain.correlation(screened).pearson == pytest.approx(1, abs=1e-6), "exact against exact"
+    assert plain.correlation(screened).pearson.value == pytest.approx(1, abs=1e-6), "exact against exact"
 
 
 def test_a_reference_set_of_its_own(ranker, pairs, tmp_path):

@@ -50,7 +50,7 @@ class Ablation(Intervention):
         if self.kind not in KINDS:
             raise UserError(f"unknown ablation '{self.kind}'", todo=f"choose {', '.join(KINDS)}")
 
-    def told(self) -> list[object]:
+    def inputs(self) -> list[object]:
         content = hashlib.sha256("\n".join(pair.to_json() for pair in self.reference).encode()).hexdigest()
         return [self.method, self.kind, self.direction, self.seed, content]
 

@@ -30,7 +30,7 @@ class Activation(Intervention):
     direction: str = "denoise"
     method = "activation"
 
-    def told(self) -> list[object]:
+    def inputs(self) -> list[object]:
         return [self.method, self.direction]
 
     def scores(self, opened: OpenedPair, patches: Sequence[SiteSet]) -> Tensor:

@@ -1,200 +1,189 @@
-"""`patch`: the whole way from names to effects."""
+"""`patch`: why this score? From names to effects."""
 
 from __future__ import annotations
 
-import random
+import hashlib
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from whyrank.axioms.pair import MinimalPair
+from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
-from whyrank.core.progress import OpenProgress, no_progress
-from whyrank.encoders.encoder import Encoder
-from whyrank.encoders.site import SiteSet
+from whyrank.core.results import content_hash, plain
+from whyrank.core.runs import Run
 from whyrank.engines.engine import open_engine
-from whyrank.interventions.ablation import Ablation
-from whyrank.interventions.activation import Activation
 from whyrank.interventions.aligned import AlignedPairs, aligned_pairs, pair_table
-from whyrank.interventions.attribution import Attribution
-from whyrank.interventions.effects import Effects
-from whyrank.interventions.intervention import Intervention
-from whyrank.interventions.path import PathPatching
-from whyrank.interventions.plan import SitePlan
-from whyrank.interventions.statistics import change_of
-from whyrank.interventions.summary import by_category
-from whyrank.interventions.sweep import sweep
+from whyrank.interventions.metric import Metric, NamedMetric
+from whyrank.interventions.options import PatchArguments, PatchOptions
+from whyrank.interventions.patching import Patching
+from whyrank.interventions.results import Effects
+from whyrank.interventions.summary import check_keep, summarise
 from whyrank.rankers.load import load
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.ranker import Ranker
 
-METHODS = ("activation", "path", "attribution", "ablation")
+Pairs = Sequence[MinimalPair] | AlignedPairs | Path | str
 
 
 @dataclass(frozen=True)
-class Request:
-    """What to do to a ranker's runs; the command line's options have the same names."""
+class Analysis:
+    """How rows become a summary: which pairs count, the least |gap| of a ratio of its own, another run to compare
+    with (and its name), a metric, and whether maps hide what is not significant."""
 
-    method: str = "activation"
-    sites: str = "heads"
-    by: str | None = None
-    to: str = "logits"
-    direction: str = "denoise"
-    freeze_mlp: bool = False
-    ablate: str | None = None
-    reference: str | None = None
-    steps: int = 0
-    screen: int | None = None
-    check: int = 16
-    side: str = "document"
-    seed: int = 0
+    keep: str
+    min_gap: float | None
+    hide_insignificant: bool
+    other: Effects | None
+    other_name: str
+    metric: NamedMetric | None
 
-    def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise UserError(f"unknown method '{self.method}'", todo=f"choose {', '.join(METHODS)}")
-        if self.screen is not None and self.method not in ("activation", "attribution"):
-            raise UserError(f"--screen does not go with {self.method}", todo="it screens activation patching")
-        if self.freeze_mlp and self.method != "path":
-            raise UserError(f"--freeze-mlp does not go with {self.method}", todo="it belongs to --method path")
-        if self.ablate is not None and self.method != "ablation":
-            raise UserError(f"--ablate does not go with {self.method}", todo="it belongs to --method ablation")
-        if self.reference is not None and self.ablate not in ("mean", "resample"):
-            raise UserError("--reference is for --ablate mean or resample", todo="leave it out")
-        if self.steps and not self.approximate:
-            raise UserError(f"--steps does not go with {self.method}", todo="it belongs to --method attribution")
-        if self.steps < 0 or self.check < 1 or (self.screen is not None and self.screen < 1):
-            raise UserError("steps, check and screen count something", todo="give 1 or more")
-        if self.to != "logits" and self.method != "path":
-            raise UserError(f"--to does not go with {self.method}", todo="it belongs to --method path")
-
-    @property
-    def approximate(self) -> bool:
-        """Whether attribution comes first."""
-        return self.method == "attribution" or self.screen is not None
-
-    def intervention(self, reference: Sequence[MinimalPair]) -> Intervention:
-        """The intervention; `reference` are the pairs whose baselines an ablation takes its values from."""
-        if self.approximate:
-            return Attribution(self.direction, self.steps)
-        if self.method == "path":
-            return PathPatching.to(self.to, freeze_mlp=self.freeze_mlp, direction=self.direction)
-        if self.method == "ablation":
-            return Ablation(self.ablate or "zero", self.direction, self.seed).with_reference(reference)
-        return Activation(self.direction)
-
-    def plan(self, encoder: Encoder, intervention: Intervention) -> SitePlan:
-        """The sites; of all heads or blocks, those that can send to the receivers."""
-        keep = intervention.reached_from if isinstance(intervention, PathPatching) else None
-        plan = SitePlan.parse(self.sites, encoder, self.by, keep)
-        if not plan.sets:
-            raise UserError(f"no site of '{self.sites}' is below {self.to}", todo="choose a receiver higher up")
-        intervention.check(encoder, plan.sets)
-        return plan
+    def inputs(self, pairs: Sequence[MinimalPair]) -> dict[str, Any]:
+        return {
+            "keep": self.keep, "min_gap": self.min_gap, "hide_insignificant": self.hide_insignificant,
+            "compare": content_hash(self.other) if self.other else None,
+            "metric": self.metric.fingerprint(pairs) if self.metric else None,
+        }  # fmt: skip
 
 
 def patch(
     ranker: Ranker | str,
-    pairs: Sequence[MinimalPair] | AlignedPairs | Path | str,
-    request: Request | None = None,
+    pairs: Pairs,
     *,
+    keep: str = "all",
+    min_gap: float | None = None,
+    compare: Effects | Path | str | None = None,
     first: int | None = None,
+    max_length: int | None = None,
     skip: bool = False,
     pad: bool = False,
+    hide_insignificant: bool = False,
+    metric: Metric | None = None,
     engine: str = "local",
     workers: int | None = None,
-    shards: Path | None = None,
-    step: OpenProgress | None = None,
-    **options: Any,
+    device: str = "cpu",
+    out: Path | str | None = None,
+    caller: Caller = SILENT,
+    **options: Unpack[PatchArguments],
 ) -> Effects:
-    """What sites of a ranker do to its score on minimal pairs: one row a pair and site.
+    """What sites of a ranker do to its score on minimal pairs.
 
         effects = whyrank.patch("ce-minilm-l12", "tfc1.jsonl", method="path", sites="heads", to="logits")
-        effects.summary()["sites"]
+        effects.sites[0].share                     # an Estimate; effects.to_pandas() has one row per pair and site
 
-    Options are the fields of `Request`; `first` takes only so many pairs. Texts are scored as they are given; a
-    pair whose sides differ in token length is refused, or padded with fillers (`pad`), or left out and counted
-    (`skip`); `effects.pairs` has the texts that were scored beside those given. With `shards`, a folder, work that
-    was stopped goes on where it was.
+    `options` say what is patched: see `PatchArguments`. Texts are scored as they are given; a pair whose sides
+    differ in token length is refused, padded with fillers (`pad`), or dropped and counted (`skip`). `first` takes
+    only so many pairs; `max_length` reads at most so many tokens. `keep`: summarise `all` pairs, or those that are
+    `adherent` (perturbed > baseline); `min_gap`: the least |gap| of a ratio of its own; `compare`: correlate this
+    map with that of another run. `metric` is analysed in place of the score (see `interventions.metric`). With
+    `out` the result is also written as a run folder, and work that was killed goes on.
     """
-    request = replace(request or Request(), **options)
-    opened = neural(ranker)
-    opened.check_side(request.side)
-    request.plan(opened.encoder, request.intervention([]))
-    aligned = (
-        pairs
-        if isinstance(pairs, AlignedPairs)
-        else aligned_pairs(opened, pairs, request.side, first=first, skip=skip, pad=pad)
+    asked = PatchOptions(**options)
+    check_keep(keep)
+    named = None if metric is None else NamedMetric.of(metric, asked)
+    other = compare if isinstance(compare, Effects) or compare is None else Effects.read(compare)
+    analysis = Analysis(keep, min_gap, hide_insignificant, other, _name_of(compare), named)
+    opened = neural(ranker, max_length, device)
+    caller.say(f"{opened.name}: {opened.source}; {opened.encoder}")
+    opened.check_side(asked.side)
+    asked.plan(opened.encoder, asked.intervention([]))
+    aligned = _aligned(opened, pairs, asked.side, first=first, skip=skip, pad=pad)
+    for sentence in aligned.counts().sentences(opened.name):
+        caller.say(f"{sentence}; both texts and their scores are in pairs.parquet")
+    reference = _reference(opened, asked, skip, pad)
+    inputs = _inputs(opened, aligned, reference, asked) | {"skip": skip, "pad": pad}
+    with ExitStack() as stack:
+        run = stack.enter_context(Run.open(out, "patch", inputs | analysis.inputs(aligned.scored), caller))
+        found = run.finished(Effects)
+        if found is not None:
+            return found
+        where = stack.enter_context(open_engine(engine, workers))
+        patching = Patching(opened, aligned.scored, asked, reference, run.work("shards"), where, run.progress)
+        result = _effects(patching, aligned, analysis)
+        run.save(result, pairs=result.pairs, rows=len(result), texts=plain(result.changed_texts))
+        return result
+
+
+def _inputs(
+    ranker: NeuralRanker, aligned: AlignedPairs, reference: Sequence[MinimalPair], options: PatchOptions
+) -> dict[str, Any]:
+    """What the rows depend on."""
+    return {
+        "ranker": [ranker.name, ranker.fingerprint()],
+        "pairs": _hash([one.given for one in aligned.pairs]),
+        "dropped": aligned.dropped,
+        "reference": _hash(reference) if reference else None,
+        "options": options.inputs(),
+    }
+
+
+def _effects(patching: Patching, aligned: AlignedPairs, analysis: Analysis) -> Effects:
+    """Patches, and summarises the rows."""
+    options, ranker = patching.options, patching.ranker
+    table, family = patching.rows()
+    pair_frame = pair_table(ranker, aligned, options.side, table.scores_of_pairs())
+    if analysis.metric:
+        table = analysis.metric.of_table(table, patching.pairs)
+    summary = summarise(
+        table.frame, by=options.by, keep=analysis.keep, min_gap=analysis.min_gap, family=family, seed=options.seed
     )
-    some = aligned.scored
-    reference = some
-    if request.reference:
-        reference = aligned_pairs(opened, request.reference, request.side, skip=skip, pad=pad).scored
-    intervention = request.intervention(reference)
-    plan = request.plan(opened.encoder, intervention)
-    step = step or no_progress
-    with open_engine(engine, workers) as where:
-
-        def swept(name: str, pairs: Sequence[MinimalPair], plan: SitePlan, how: Intervention) -> Effects:
-            kept = None if shards is None else shards / how.method
-            with step(name, len(pairs)) as advance:
-                return sweep(
-                    opened, pairs, plan, how, side=request.side, shards=kept, engine=where, progress=advance
-                )
-
-        effects = swept(intervention.method, some, plan, intervention)
-        family = _check_sites(effects, plan)
-        if request.approximate:
-            exact = Activation(request.direction)
-            chosen, checked = _exact_part(request, effects, plan, some)
-            effects = Effects.joined([effects, swept("exact", checked, chosen, exact)])
-    screened = family if request.screen is not None else None
-    table = pair_table(opened, aligned, request.side, effects.scores_of_pairs())
-    return replace(effects, by=request.by, family=screened, dropped=aligned.dropped, pairs=table)
+    found = Effects(
+        **vars(summary),
+        ranker=ranker.name,
+        source=str(ranker.source),
+        side=options.side,
+        ablate=options.kind,
+        freeze_mlp=options.freeze_mlp,
+        steps=options.steps,
+        metric=analysis.metric.name if analysis.metric else None,
+        texts=aligned.counts(),
+        dropped=aligned.dropped,
+        hide_insignificant=analysis.hide_insignificant,
+        frame=table.frame,
+        pair_frame=pair_frame,
+    )
+    if analysis.other is None:
+        return found
+    compared = found.compared_with(analysis.other, run=analysis.other_name, seed=options.seed)
+    if not compared.points:
+        where = analysis.other_name
+        raise UserError("the two runs have no site in common", where=where, todo="compare runs of the same sites")
+    return replace(found, compared=compared)
 
 
-def neural(ranker: Ranker | str, max_length: int | None = None) -> NeuralRanker:
+def neural(ranker: Ranker | str, max_length: int | None = None, device: str = "cpu") -> NeuralRanker:
     """The ranker, opened, reading at most so many tokens; BM25 has nothing inside."""
     if ranker == "bm25":
         raise UserError("bm25 cannot be opened", todo="choose a neural ranker, such as ce-minilm-l12")
+    if max_length is not None and not isinstance(ranker, str):
+        raise UserError("max_length is for a ranker given by name", todo="load it with this max_length")
     settings: dict[str, Any] = {} if max_length is None else {"max_length": max_length}
-    loaded = load(ranker, **settings) if isinstance(ranker, str) else ranker
+    loaded = load(ranker, device=device, **settings) if isinstance(ranker, str) else ranker
     if not isinstance(loaded, NeuralRanker):
         raise UserError(f"{loaded.name} cannot be opened", todo="choose a neural ranker, such as ce-minilm-l12")
     return loaded
 
 
-def _exact_part(
-    request: Request, effects: Effects, plan: SitePlan, pairs: Sequence[MinimalPair]
-) -> tuple[SitePlan, Sequence[MinimalPair]]:
-    """What is patched exactly: the best sites in all pairs (screen), or all sites in a sample of the pairs."""
-    if request.screen is None:
-        count = min(request.check, len(pairs))
-        return plan, random.Random(request.seed).sample(list(pairs), count)
-    return replace(plan, sets=best_sites(effects, plan, request.screen)), pairs
+def _aligned(ranker: NeuralRanker, pairs: Pairs, side: str, **how: Any) -> AlignedPairs:
+    if isinstance(pairs, AlignedPairs):
+        return pairs
+    if isinstance(pairs, Path | str) and not Path(pairs).is_file():
+        raise UserError("no such file", where=pairs, todo="make one: whyrank pairs --axiom TFC1 ...")
+    return aligned_pairs(ranker, pairs, side, **how)
 
 
-def _check_sites(effects: Effects, plan: SitePlan) -> int:
-    """How many sites (and cuts) there are rows of; refused when some site is in no pair at all."""
-    frame = by_category(effects.frame) if plan.by == "position" else effects.frame
-    found = {str(name) for name in frame["site"].unique()}
-    lacking = [one for one in plan.sets if plan.by is None and str(one) not in found]
-    if lacking:
-        raise UserError(f"no pair has {lacking[0]}", todo="choose a position or category that the pairs have")
-    return len(found)
+def _reference(ranker: NeuralRanker, options: PatchOptions, skip: bool, pad: bool) -> list[MinimalPair]:
+    """The pairs that an ablation draws on, where they are not the pairs themselves."""
+    if options.reference is None:
+        return []
+    return aligned_pairs(ranker, options.reference, options.side, skip=skip, pad=pad).scored
 
 
-def best_sites(effects: Effects, plan: SitePlan, count: int) -> tuple[SiteSet, ...]:
-    """The sites whose summed change is largest; of a site that is cut, its largest cut counts."""
-    frame = by_category(effects.frame) if plan.by == "position" else effects.frame
-    sums = change_of(frame).groupby(frame["site"]).sum().abs()
-    size: dict[str, float] = {}
-    for name, value in sums.items():
-        whole = _uncut(str(name)) if plan.by else str(name)
-        size[whole] = max(size.get(whole, 0.0), float(value))
-    order = sorted(plan.sets, key=lambda one: -size.get(str(one), 0.0))
-    return tuple(one for one in plan.sets if one in set(order[:count]))
+def _hash(pairs: Sequence[MinimalPair]) -> str:
+    return hashlib.sha256("\n".join(pair.to_json() for pair in pairs).encode()).hexdigest()
 
 
-def _uncut(name: str) -> str:
-    return str(SiteSet(tuple(replace(site, at=None) for site in SiteSet.parse(name))))
+def _name_of(run: Effects | Path | str | None) -> str:
+    return f"the run of {run.ranker}" if isinstance(run, Effects) else str(run)

@@ -36,7 +36,7 @@ class Attribution(Intervention):
     steps: int = 0
     method = "attribution"
 
-    def told(self) -> list[object]:
+    def inputs(self) -> list[object]:
         return [self.method, self.direction, self.steps]
 
     def scores(self, opened: OpenedPair, patches: Sequence[SiteSet]) -> Tensor:

@@ -34,7 +34,7 @@ class Spot(NamedTuple):
         return Interval.none(NOT_DEFINED) if self.ends is None else self.ends
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         if self.value is not None and not self.interval:
             why = "" if self.ends is None else f", {self.ends.reason}"
             return f"{self.name} ({self.value:.3g}{why})"
@@ -78,7 +78,7 @@ def _read(spots: Sequence[Spot]) -> str:
         return "(nothing measured)."
     top = max(known, key=lambda spot: abs(spot.value or 0.0))
     return (
-        f"({counted(known)}): largest {top.told}; {sum(s.significant for s in known)} of {len(known)} significant."
+        f"({counted(known)}): largest {top.text}; {sum(s.significant for s in known)} of {len(known)} significant."
     )
 
 

@@ -1,9 +1,9 @@
-"""Effects: one row a pair and site; every statistic starts from these rows."""
+"""The rows of a sweep, one per pair and site: every statistic starts from these."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,7 @@ from whyrank.encoders.site import SiteSet
 if TYPE_CHECKING:
     import pandas as pd
 
-    from whyrank.interventions.statistics import Correlation
-
+FILE = "effects.parquet"
 #: The columns of effects.parquet with their types; what does not apply is null.
 COLUMNS = {
     "pair": "string", "qid": "string", "docid": "string", "axiom": "string", "variant": "string", "k": "Int64",
@@ -28,26 +27,21 @@ COLUMNS = {
 
 
 @dataclass(frozen=True)
-class Effects:
-    """The rows, as a data frame with the columns of COLUMNS; how sites were cut (`by`), how many were screened
-    before those patched exactly were chosen (`family`), and why how many pairs were left out (`dropped`). `pairs`
-    has one row per pair: the texts that were scored and those given, with the scores of both."""
+class EffectTable:
+    """A data frame with the columns of COLUMNS; millions of rows are never Python objects."""
 
     frame: pd.DataFrame
-    by: str | None = None
-    family: int | None = None
-    dropped: dict[str, int] = field(default_factory=dict)
-    pairs: pd.DataFrame | None = None
 
     @classmethod
-    def of(cls, rows: Iterable[dict[str, Any]]) -> Effects:
+    def of(cls, rows: Iterable[dict[str, Any]]) -> EffectTable:
+        """The table of a few rows."""
         import pandas as pd
 
         frame = pd.DataFrame(list(rows), columns=list(COLUMNS))
         return cls(frame.astype(COLUMNS))
 
     @classmethod
-    def read(cls, table: Path | BytesIO) -> Effects:
+    def read(cls, table: Path | BytesIO) -> EffectTable:
         """The rows of an effects.parquet."""
         import pandas as pd
 
@@ -58,7 +52,7 @@ class Effects:
             raise UserError("not a table of effects, or a damaged one", where=where) from error
 
     @classmethod
-    def joined(cls, several: Iterable[Effects]) -> Effects:
+    def joined(cls, several: Iterable[EffectTable]) -> EffectTable:
         import pandas as pd
 
         return cls(pd.concat([one.frame for one in several], ignore_index=True))
@@ -75,30 +69,6 @@ class Effects:
         rows = self.frame.drop_duplicates("pair")
         return dict(zip(rows["pair"], zip(rows["base"], rows["perturbed"], strict=True), strict=True))
 
-    def summary(self, *, keep: str = "all", threshold: float | None = None, seed: int = 0) -> dict[str, Any]:
-        """What summary.json holds: for each site the share of the gap, its interval, p; splits, agreement."""
-        from whyrank.interventions.summary import summarise
-
-        return summarise(self.frame, by=self.by, keep=keep, threshold=threshold, family=self.family, seed=seed)
-
-    def correlation(self, other: Effects, *, seed: int = 0) -> Correlation:
-        """How alike this map of effects is to another's, over the sites both have, with an interval."""
-        return self.compared(other, seed=seed)[0]
-
-    def compared(
-        self, other: Effects, *, keep: str = "all", seed: int = 0
-    ) -> tuple[Correlation, list[tuple[str, float, float]]]:
-        """The same, and both maps: (site, here, there)."""
-        from whyrank.interventions.statistics import compare_maps
-
-        return compare_maps(self._map_rows(keep), other._map_rows(keep), seed=seed)
-
-    def _map_rows(self, keep: str) -> pd.DataFrame:
-        """The rows that a map is made of: one method's, positions by the category of their token."""
-        from whyrank.interventions.summary import by_category, kept_rows, main_rows
-
-        return kept_rows(main_rows(by_category(self.frame) if self.by == "position" else self.frame), keep)
-
     def __len__(self) -> int:
         return len(self.frame)
 
@@ -114,8 +84,8 @@ def effect_rows(
     method: str,
     direction: str,
 ) -> Iterable[dict[str, Any]]:
-    """The rows of one pair, whose tokens have the categories `names`, one a (patch, receiver); effect = patched -
-    base, in score units."""
+    """The rows of one pair, whose tokens have the categories `names`, one per (patch, receiver); effect =
+    patched - base, in score units."""
     shared = {
         "pair": pair.id, "qid": pair.qid, "docid": pair.docid, "axiom": pair.axiom, "variant": pair.variant,
         "k": pair.k, "rank": pair.rank, "term_present": None if pair.tf is None else pair.tf > 0,
@@ -138,3 +108,28 @@ def _place(patch: SiteSet, names: Sequence[str]) -> dict[str, Any]:
         "position": at if isinstance(at, int) else None,
         "category": names[at] if isinstance(at, int) else at,
     }
+
+
+@dataclass(frozen=True)
+class Effects(EffectTable):
+    """A table with its summary as dictionaries, for studies that are not typed yet."""
+
+    by: str | None = None
+
+    def summary(self, *, seed: int = 0) -> dict[str, Any]:
+        from whyrank.interventions.summary import summarise
+
+        found = summarise(self.frame, by=self.by, seed=seed)
+        splits = {
+            name: {group: [site.to_json() for site in sites] for group, sites in groups.items()}
+            for name, groups in found.splits.items()
+        }
+        return {
+            "pairs": found.pairs, "queries": found.queries, "gap": vars(found.gap), "keep": vars(found.keep),
+            "sites": [site.to_json() for site in found.sites], "splits": splits,
+        }  # fmt: skip
+
+    def correlation(self, other: EffectTable, *, seed: int = 0) -> Any:
+        from whyrank.interventions.statistics import compare_maps
+
+        return compare_maps(self.frame, other.frame, seed=seed)[0]

@@ -30,7 +30,7 @@ class Measured(NamedTuple):
 
 
 class Intervention(ABC):
-    """`told` says all that decides the result, beside the ranker, the pair and the sites."""
+    """Something that can be done to sites."""
 
     method: ClassVar[str]
     direction: str
@@ -47,7 +47,7 @@ class Intervention(ABC):
         for site in (site for patch in patches for site in patch):
             site.check(encoder.layers, encoder.heads)
             if site.part == "logits":
-                raise UserError("logits is the score itself", todo="it can receive (--to logits), not be patched")
+                raise UserError("logits is the score itself", todo="it can receive (to='logits'), not be patched")
 
     def prepared(self, ranker: NeuralRanker, patches: Sequence[SiteSet], side: str) -> Self:
         """The same with what it has to measure first."""
@@ -58,7 +58,8 @@ class Intervention(ABC):
         return [(patch, self.receiver) for patch in patches]
 
     @abstractmethod
-    def told(self) -> list[object]: ...
+    def inputs(self) -> list[object]:
+        """All that decides the result, beside the ranker, the pair and the sites."""
 
     @abstractmethod
     def scores(self, opened: OpenedPair, patches: Sequence[SiteSet]) -> Tensor:

@@ -1,22 +1,90 @@
-"""What a report and a manifest say of pairs whose texts were not scored as they were given."""
+"""Pairs whose texts were not scored as they were given: their table, and what a report says of them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whyrank.axioms.scored_pair import TextCounts
 from whyrank.core.atomic import whole_file
+from whyrank.core.json_file import typed
+from whyrank.core.results import plain
 from whyrank.pages.page import Cell, Report
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from whyrank.axioms.scored_pair import TextCounts
-
 #: The table of a run folder with one row per pair: the texts that were scored, those given, and their scores.
 FILE = "pairs.parquet"
-#: Changed pairs shown, and letters of each of their texts; all are whole in the table.
+#: Changed pairs shown, and characters of each of their texts; all are whole in the table.
 SHOWN, LETTERS = 20, 2000
+
+
+@dataclass(frozen=True)
+class ChangedPair:
+    """A pair whose texts were padded or cut: both texts as scored and as given, with their scores."""
+
+    pair: str
+    query: str
+    baseline_text: str
+    perturbed_text: str
+    base: float
+    perturbed: float
+    padded: bool
+    cut: bool
+    given_baseline_text: str
+    given_perturbed_text: str
+    given_base: float
+    given_perturbed: float
+
+    def sides(self) -> list[list[Cell]]:
+        """One row per text that changed."""
+        sides = (
+            ("baseline", self.given_baseline_text, self.given_base, self.baseline_text, self.base),
+            ("perturbed", self.given_perturbed_text, self.given_perturbed, self.perturbed_text, self.perturbed),
+        )
+        return [[self.pair, *cells] for cells in sides if cells[1] != cells[3]]
+
+
+@dataclass(frozen=True)
+class TextChanges(TextCounts):
+    """The counts, the first changed pairs, and in how many of all the other side scores higher than as given."""
+
+    other_sign: int
+    changed: tuple[ChangedPair, ...]
+
+    @classmethod
+    def read(cls, counts: TextCounts, table: pd.DataFrame) -> TextChanges:
+        """From the table of pairs."""
+        rows = table[table["padded"] | table["cut"]].head(SHOWN).to_dict("records")
+        changed: tuple[ChangedPair, ...] = typed(
+            [{str(key): _shortened(value) for key, value in row.items()} for row in rows], tuple[ChangedPair, ...]
+        )
+        gaps = (table["perturbed"] - table["base"]) * (table["given_perturbed"] - table["given_base"])
+        return cls(**vars(counts), other_sign=int((gaps < 0).sum()), changed=changed)
+
+    def other_sign_sentences(self) -> list[str]:
+        """What has to be said where the change of texts changed which side scores higher."""
+        if not self.other_sign:
+            return []
+        return [
+            f"in {self.other_sign} of the changed pairs the other side scores higher than with the texts as given"
+        ]
+
+    def add_to(self, report: Report, sentences: list[str]) -> None:
+        """A section about the texts, where there are `sentences` about some that were not scored as given."""
+        if not sentences:
+            return
+        report.heading("Texts that were not scored as given")
+        for sentence in [*sentences, *self.other_sign_sentences()]:
+            report.paragraph(f"{sentence[0].upper()}{sentence[1:]}.")
+        count = self.pairs - self.as_given
+        report.table(
+            ["pair", "side", "as given", "its score", "as scored", "its score, as scored"],
+            [row for one in self.changed for row in one.sides()],
+            f"{min(SHOWN, count)} of {count} pairs; all are in {FILE}. Effects start from the texts as scored.",
+        )
 
 
 def write_pair_table(table: pd.DataFrame, folder: Path) -> Path:
@@ -27,49 +95,24 @@ def write_pair_table(table: pd.DataFrame, folder: Path) -> Path:
 
 
 def texts_json(counts: TextCounts, table: pd.DataFrame) -> dict[str, Any]:
-    """For the manifest: the counts, and the first pairs whose texts are not those given, with both scores."""
-    shown = [{key: _short(value) for key, value in row.items()} for row in _changed(table)[:SHOWN]]
-    return {**counts.to_json(), "other_sign": len(_turned(table)), "changed": shown}
+    """For a manifest: the counts, and the first pairs whose texts are not those given, with both scores."""
+    found: dict[str, Any] = plain(TextChanges.read(counts, table))
+    return found
 
 
 def turned_sentence(texts: dict[str, Any]) -> list[str]:
-    """What has to be said where the change of texts turned which side scores higher."""
-    count = texts["other_sign"]
-    if not count:
-        return []
-    return [f"in {count} of the changed pairs the other side scores higher than with the texts as given"]
+    """`other_sign_sentences` of what a manifest says."""
+    found: TextChanges = typed(texts, TextChanges)
+    return found.other_sign_sentences()
 
 
 def add_texts(report: Report, texts: dict[str, Any], sentences: list[str]) -> None:
-    """A section about the texts, where some were not scored as given."""
-    if not sentences:
-        return
-    report.heading("Texts that were not scored as given")
-    for told in [*sentences, *turned_sentence(texts)]:
-        report.paragraph(f"{told[0].upper()}{told[1:]}.")
-    rows: list[list[Cell]] = [
-        [one["pair"], side, one[f"given_{side}_text"], one[f"given_{score}"], one[f"{side}_text"], one[score]]
-        for one in texts["changed"]
-        for side, score in (("baseline", "base"), ("perturbed", "perturbed"))
-        if one[f"given_{side}_text"] != one[f"{side}_text"]
-    ]
-    columns = ["pair", "side", "as given", "its score", "as scored", "its score, as scored"]
-    changed = texts["pairs"] - texts["as_given"]
-    told = f"{min(SHOWN, changed)} of {changed} pairs; all are in {FILE}. Effects start from the texts as scored."
-    report.table(columns, rows, told)
+    """`add_to` from what a manifest says."""
+    if sentences:
+        found: TextChanges = typed(texts, TextChanges)
+        found.add_to(report, sentences)
 
 
-def _turned(table: pd.DataFrame) -> list[int]:
-    """The rows whose gap has the other sign with the texts as given."""
-    gaps = (table["perturbed"] - table["base"]) * (table["given_perturbed"] - table["given_base"])
-    return list(table.index[gaps < 0])
-
-
-def _short(value: Any) -> Any:
+def _shortened(value: Any) -> Any:
     long = isinstance(value, str) and len(value) > LETTERS
-    return f"{value[:LETTERS]}… ({len(value)} letters)" if long else value
-
-
-def _changed(table: pd.DataFrame) -> list[dict[str, Any]]:
-    rows = table[table["padded"] | table["cut"]]
-    return [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]
+    return f"{value[:LETTERS]}… ({len(value)} characters)" if long else value

@@ -55,7 +55,7 @@ class PathPatching(Intervention):
     def receiver(self) -> str:
         return LOGITS if self.receivers is None else str(self.receivers)
 
-    def told(self) -> list[object]:
+    def inputs(self) -> list[object]:
         return [self.method, self.receiver, self.freeze_mlp, self.direction]
 
     def check(self, encoder: Encoder, senders: Sequence[SiteSet]) -> None:

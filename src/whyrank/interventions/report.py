@@ -1,169 +1,156 @@
-"""The report of a patching run, from its summary."""
+"""The report of a patching run."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 from whyrank.axioms.same_score import no_gap
-from whyrank.core.atomic import write_json, write_text
-from whyrank.evaluation.estimate import p_text
-from whyrank.interventions.figures import (
-    about,
-    interval_of,
-    make_figures,
-    measure_of,
-    number_or_nan,
-    r_text,
-    with_interval,
-)
-from whyrank.interventions.pair_texts import add_texts
+from whyrank.evaluation.estimate import NOTHING, p_text
+from whyrank.interventions.figures import about, make_figures
+from whyrank.interventions.results import Effects
+from whyrank.interventions.statistics import SiteSummary
+from whyrank.pages.numbers import counted
 from whyrank.pages.page import Cell, Figures, Report
 
-#: Sites in the table.
-LISTED = 60
+#: Sites in the tables, and in those of splits.
+LISTED, LISTED_IN_SPLITS = 60, 10
+#: The figures that show the verdict.
+MAPS = ("heads", "blocks", "categories", "leading")
 
 
-def write_patch(
-    summary: dict[str, Any],
-    folder: Path,
-    manifest: dict[str, Any],
-    *,
-    hide: bool = False,
-    sentences: list[str] | None = None,
-) -> list[Path]:
-    """summary.json, the figures and report.html; with `hide`, maps show only what is significant; `sentences` say
-    what was done to the texts, which the manifest shows."""
-    paths, figures = [folder / "summary.json"], make_figures(summary, hide=hide)
-    write_json(paths[0], summary)
-    for name, (svg, _, _) in figures.items():
-        paths.append(folder / f"{name}.svg")
-        write_text(paths[-1], svg)
-    report = _report(summary, figures)
-    add_texts(report, manifest.get("texts", {}), sentences or [])
-    return [*paths, report.write(folder / "report.html", manifest)]
-
-
-def _report(summary: dict[str, Any], figures: Figures) -> Report:
+def effects_page(effects: Effects) -> Report:
+    """The page: the verdict, the maps, then the numbers."""
+    figures = make_figures(effects)
     report = Report(
-        f"What causes the score? {about(summary)}",
-        f"{summary['pairs']} minimal pairs of {summary['queries']} queries; intervals over queries.",
+        f"What causes the score? {about(effects)}",
+        f"{counted(effects.pairs, 'minimal pair')} of {counted(effects.queries, 'query', 'queries')}; intervals "
+        "over queries.",
+        effects.verdict(),
     )
     report.heading("Effects")
-    _told(report, summary)
-    for name in ("heads", "blocks", "categories", "leading"):
+    for name in MAPS:
         if name in figures:
-            report.figure(*figures[name])
+            report.figure(*figures[name], name)
+    _about_pairs(report, effects)
     report.heading("Numbers")
-    _table(report, summary)
-    apart = [name for name in figures if name.startswith("heads-by-")]
-    if apart or summary["splits"]:
-        report.heading("Apart")
-        for name in apart:
-            report.figure(*figures[name])
-        _splits(report, summary)
-    if summary["between_axioms"] or summary.get("compared"):
-        report.heading("Maps compared")
-        for one in summary["between_axioms"]:
-            report.paragraph(f"{one['of']} against {one['with']}, {one['sites']} sites: Pearson {r_text(one)}, "
-                             f"Spearman {_short(one['spearman'])}.")  # fmt: skip
-        if "compared" in figures:
-            report.figure(*figures["compared"])
-    if summary.get("agreement"):
-        report.heading("How good is the approximation?")
-        told = summary["agreement"]
-        report.paragraph(
-            f"Attribution was compared with exact patching on {told['pairs']} pairs ({told['rows']} rows): "
-            f"Pearson over rows {_short(told['pearson_rows'])}, over the map {r_text(told['map'])}, Spearman "
-            f"{_short(told['map']['spearman'])}; {told['leading']['shared']} of the {told['leading']['of']} "
-            "leading sites are the same."
-        )
-        report.figure(*figures["agreement"])
+    _numbers(report, effects)
+    _splits(report, effects, figures)
+    _comparisons(report, effects, figures)
+    _agreement(report, effects, figures)
+    effects.changed_texts.add_to(report, effects.texts.sentences(effects.ranker))
     return report
 
 
-def _told(report: Report, summary: dict[str, Any]) -> None:
-    gap, keep = summary["gap"], summary["keep"]
+def _about_pairs(report: Report, effects: Effects) -> None:
+    gap = effects.gap
+    what = f"Mean {effects.metric} (the metric)" if effects.metric else "Mean score"
     report.paragraph(
-        f"Mean score of the baseline {gap['base']:.4g}, of the perturbed text {gap['perturbed']:.4g}: a gap of "
-        f"{gap['mean']:+.4g} (median {gap['median']:+.4g})."
+        f"{what} of the baseline {gap.base:.4g}, of the perturbed text {gap.perturbed:.4g}: a gap of "
+        f"{gap.mean:+.4g} (median {gap.median:+.4g})."
     )
-    for sentence in no_gap(gap["same"], summary["pairs"]):
+    for sentence in no_gap(gap.same, effects.pairs):
         report.paragraph(f"{sentence[0].upper()}{sentence[1:]}.")
-    share = f"{keep['adherent']} of {keep['pairs']} pairs adhere (the perturbed text scores higher)"
-    used = "only these are used" if keep["rule"] == "adherent" else "all are used"
-    text = f"{share}; {used}."
-    if keep["correlation_with_all"] is not None:
-        text += (
-            f" The map of all pairs and that of the adherent ones correlate at {keep['correlation_with_all']:.3f}"
-        )
-        change = keep["largest_change"]
-        if change:
-            text += f"; the largest change is at {change['site']}, {change['all']:.3f} with all and "
-            text += f"{change['adherent']:.3f} with these"
-        text += "."
-    report.paragraph(text)
-    if summary.get("screen"):
-        screen = summary["screen"]
+    report.paragraph(_kept(effects))
+    if effects.screen:
         report.paragraph(
-            f"{screen['kept']} of {screen['of']} sites were chosen by attribution and patched exactly; p is "
-            f"adjusted for all {screen['of']}."
+            f"{effects.screen.kept} of {counted(effects.screen.of, 'site')} were chosen by attribution and "
+            f"patched exactly; p is adjusted for all {effects.screen.of}."
         )
-    for reason, count in summary.get("dropped", {}).items():
-        report.paragraph(f"Left out: {count} pairs ({reason}).")
+    for reason, count in effects.dropped.items():
+        report.paragraph(f"Dropped: {counted(count, 'pair')} ({reason}).")
 
 
-def _table(report: Report, summary: dict[str, Any]) -> None:
-    value, _ = measure_of(summary)
-    order = sorted(summary["sites"], key=lambda site: -abs(site[value] or 0.0))
-    columns = [
-        "site",
-        "n",
-        "queries",
-        "share of the gap",
-        "ratio of sums",
-        "mean effect",
-        "mean of ratios",
-        "dropped",
-    ]
-    columns += ["p", "p (BH)"]
-    rows: list[list[Cell]] = [
-        [
-            site["site"], site["n"], site["queries"], with_interval(site["share"], site["share_interval"]),
-            with_interval(site["ratio_of_sums"], site["interval"]),
-            with_interval(site["mean_effect"], site["mean_interval"]), site["mean_of_ratios"],
-            f"{site['dropped_by_threshold']:.0%}", p_text(number_or_nan(site["p_holm"])),
-            p_text(number_or_nan(site["p_bh"])),
-        ]
-        for site in order[:LISTED]
-    ]  # fmt: skip
-    told = (
-        "Ratio of sums: sum(patched - base) / sum(perturbed - base). Mean of ratios: over pairs whose gap is not "
-    )
-    told += "too small; the share dropped stands beside it. p: Student's t of the queries' mean changes, "
-    told += (
-        f"Holm-corrected, and Benjamini-Hochberg's. The {min(LISTED, len(order))} largest of {len(order)}; all "
-    )
-    told += "are in summary.json."
-    report.table(columns, rows, told)
-
-
-def _splits(report: Report, summary: dict[str, Any]) -> None:
-    value, title = measure_of(summary)
-    for name, values in summary["splits"].items():
-        leading = sorted(summary["sites"], key=lambda site: -abs(site[value] or 0.0))[:10]
-        found = {group: {site["site"]: site for site in sites} for group, sites in values.items()}
-        rows: list[list[Cell]] = []
-        for site in leading:
-            cells = [found[group].get(site["site"]) for group in values]
-            interval = interval_of(value)
-            rows.append(
-                [site["site"], *(with_interval(one[value], one[interval]) if one else None for one in cells)]
+def _kept(effects: Effects) -> str:
+    """Which pairs count, and whether that matters."""
+    keep = effects.keep
+    said = f"The perturbed text scores higher in {keep.adherent} of {counted(keep.pairs, 'pair')}; "
+    said += "only these are used." if keep.rule == "adherent" else "all are used."
+    if keep.correlation_with_all is not None:
+        said += f" The map of these pairs correlates with that of all at {keep.correlation_with_all:.3f}"
+        change = keep.largest_change
+        if change:
+            said += (
+                f"; the largest change is at {change.site}, {change.all:.3f} with all and {change.adherent:.3f} "
             )
-        sizes = {group: max((site["n"] for site in sites), default=0) for group, sites in values.items()}
-        columns = ["site", *(f"{group} (n={sizes[group]})" for group in values)]
-        report.table(columns, rows, f"By {name.replace('_', ' ')}: {title} of the ten leading sites.")
+            said += "with these"
+        said += "."
+    return said
 
 
-def _short(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+def _numbers(report: Report, effects: Effects) -> None:
+    some = effects.leading[:LISTED]
+    report.table(
+        ["site", "pairs", "share of the gap", "mean effect", "p", "p (BH)"],
+        [
+            [site.site, site.n, site.share.text("+.3f"), site.mean_effect.text("+.3f"), p_text(site.p_holm),
+             p_text(site.p_bh)]
+            for site in some
+        ],
+        f"The {len(some)} largest of {counted(len(effects.sites), 'site')}; all are in {effects.FILE}. In "
+        "brackets 95% intervals over queries. p: Student's t of the queries' mean changes, Holm-corrected, and "
+        "Benjamini-Hochberg's.",
+    )  # fmt: skip
+    report.table(
+        ["site", "queries", "ratio of sums", "mean change", "mean of ratios", "dropped"],
+        [
+            [site.site, site.queries, site.ratio_of_sums.text("+.3f"), site.mean_change.text("+.3f"),
+             _three_digits(site.mean_of_ratios), f"{site.dropped:.0%}"]
+            for site in some
+        ],
+        "Ratio of sums: sum(patched - base) / sum(perturbed - base). Mean change: from the score of the run that "
+        "was changed. Mean of ratios: over pairs whose gap is not too small; the share dropped stands beside it.",
+        folded="Other estimates of the same effects",
+    )  # fmt: skip
+
+
+def _three_digits(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:+.3f}"
+
+
+def _splits(report: Report, effects: Effects, figures: Figures) -> None:
+    if not effects.splits:
+        return
+    report.heading("By rank, term and axiom")
+    for name in figures:
+        if name.startswith("heads-by-"):
+            report.figure(*figures[name], name)
+    leading = effects.leading[:LISTED_IN_SPLITS]
+    for name, groups in effects.splits.items():
+        found = {group: {site.site: site for site in sites} for group, sites in groups.items()}
+        rows: list[list[Cell]] = [
+            [site.site, *(_in_split(effects, sites.get(site.site)) for sites in found.values())]
+            for site in leading
+        ]
+        sizes = {group: max((site.n for site in sites), default=0) for group, sites in groups.items()}
+        columns = ["site", *(f"{group} ({counted(size, 'pair')})" for group, size in sizes.items())]
+        what = f"{effects.measure.title} of the {len(leading)} leading sites"
+        report.table(columns, rows, f"By {name.replace('_', ' ')}: {what}.")
+
+
+def _in_split(effects: Effects, site: SiteSummary | None) -> str:
+    return NOTHING if site is None else effects.measure.of(site).text("+.3f")
+
+
+def _comparisons(report: Report, effects: Effects, figures: Figures) -> None:
+    if not (effects.between_axioms or effects.compared):
+        return
+    report.heading("Maps compared")
+    for one in effects.between_axioms:
+        report.paragraph(
+            f"{one.axiom} against {one.other}: Pearson {one.correlation.text()}, Spearman "
+            f"{_three_digits(one.correlation.spearman)}."
+        )
+    if "compared" in figures:
+        report.figure(*figures["compared"], "compared")
+
+
+def _agreement(report: Report, effects: Effects, figures: Figures) -> None:
+    found = effects.agreement
+    if not found:
+        return
+    report.heading("How good is the approximation?")
+    report.paragraph(
+        f"Attribution was compared with exact patching on {counted(found.pairs, 'pair')} "
+        f"({counted(found.rows, 'row')}): Pearson over rows {_three_digits(found.pearson_rows)}, over the map "
+        f"{found.correlation.text()}, Spearman {_three_digits(found.correlation.spearman)}; "
+        f"{found.leading.shared} of the {found.leading.of} leading sites are the same."
+    )
+    report.figure(*figures["agreement"], "agreement")

@@ -29,7 +29,7 @@ class SeveralPaths(Intervention):
     direction: str = "denoise"
     method = "path"
 
-    def told(self) -> list[object]:
+    def inputs(self) -> list[object]:
         return [self.method, "each", list(map(str, self.receivers)), self.freeze_mlp, self.direction]
 
     def check(self, encoder: Encoder, senders: Sequence[SiteSet]) -> None:

@@ -10,12 +10,13 @@ is the change's.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whyrank.evaluation.bootstrap import DRAWS, Statistic, cluster_sums, cluster_weights, resample
-from whyrank.evaluation.estimate import p_over_queries
+from whyrank.evaluation.estimate import Estimate, is_significant, p_over_queries
+from whyrank.evaluation.estimate import finite as finite
 from whyrank.evaluation.interval import NOT_DEFINED, Interval
 from whyrank.evaluation.map_correlation import map_correlation, map_interval
 from whyrank.evaluation.significance import benjamini_hochberg, holm
@@ -34,7 +35,8 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class SiteSummary:
-    """One site (and cut) over the pairs that have it."""
+    """One site (and cut) over the pairs that have it. `share` is the share of the gap that its change makes up,
+    `dropped` the share of pairs whose gap is too small for `mean_of_ratios`, p of the mean change against 0."""
 
     site: str
     layer: int | None
@@ -42,25 +44,43 @@ class SiteSummary:
     category: str | None
     n: int
     queries: int
-    share: float
-    share_interval: Interval
-    ratio_of_sums: float
-    interval: Interval
-    mean_effect: float
-    mean_interval: Interval
-    mean_change: float
-    change_interval: Interval
+    share: Estimate
+    ratio_of_sums: Estimate
+    mean_effect: Estimate
+    mean_change: Estimate
     mean_of_ratios: float | None
-    dropped_by_threshold: float
-    p: float
-    p_holm: float
-    p_bh: float
+    dropped: float
+    p: float | None
+    p_holm: float | None
+    p_bh: float | None
+
+    @property
+    def part(self) -> str:
+        """`z`, `mlp`, ...; of a set, that of its last site."""
+        return self.whole.split(".")[-1]
+
+    @property
+    def whole(self) -> str:
+        """The site without the tokens that it is cut to."""
+        return self.site.split("@")[0]
+
+    @property
+    def is_head(self) -> bool:
+        return self.layer is not None and self.head is not None
+
+    @property
+    def is_significant(self) -> bool:
+        return is_significant(self.p_holm)
 
     def to_json(self) -> dict[str, Any]:
-        told = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("share_interval", "interval", "mean_interval", "change_interval"):
-            told[name] = told[name].to_json()
-        return {key: finite(value) if isinstance(value, float) else value for key, value in told.items()}
+        """The shape of files that are not typed yet."""
+        estimates = {
+            "share": "share_interval", "ratio_of_sums": "interval", "mean_effect": "mean_interval",
+            "mean_change": "change_interval",
+        }  # fmt: skip
+        values = {name: getattr(self, name).value for name in estimates}
+        ends = {ends: getattr(self, name).interval.to_json() for name, ends in estimates.items()}
+        return {**vars(self), **values, **ends}
 
 
 class Correlation(NamedTuple):
@@ -78,65 +98,65 @@ class Correlation(NamedTuple):
         }  # fmt: skip
 
 
-def finite(value: float) -> float | None:
-    """JSON has no NaN and no infinity."""
-    return value if math.isfinite(value) else None
-
-
 def summarise_sites(
-    frame: pd.DataFrame, *, threshold: float | None = None, family: int | None = None, seed: int = 0
-) -> list[SiteSummary]:
-    """One summary a site, in the order in which sites first come; p adjusted over all of them.
+    frame: pd.DataFrame, *, min_gap: float | None = None, family: int | None = None, seed: int = 0
+) -> tuple[SiteSummary, ...]:
+    """One summary per site, in the order in which sites first come; p adjusted over all of them.
 
     `family` says how many sites were looked at before these were chosen: all of them count in the adjustment.
     """
     if frame.empty:
-        return []
-    gap = frame["perturbed"] - frame["base"]
-    least = SMALL_GAP * float(gap.abs().median()) if threshold is None else threshold
+        return ()
     table = SiteTable.of(frame)
-    intervals = table.intervals(seed)
-    changes, shares = table.change.sum(axis=0) / table.count.sum(axis=0), table.shares()
-    ratios, rounding = table.ratios(), ROUNDING * (frame["perturbed"].abs() + frame["base"].abs())
+    estimates, ratios = table.estimates(seed), _ratios_by_site(frame, min_gap)
     p_values = [p_over_queries(one) for one in table.query_means()]
     unseen = [1.0] * ((family or len(p_values)) - len(p_values))
     adjusted = zip(holm([*p_values, *unseen]), benjamini_hochberg([*p_values, *unseen]), strict=True)
-    found = []
     groups = frame.groupby("site", sort=False)
-    for i, ((site, rows), p, (p_holm, p_bh)) in enumerate(zip(groups, p_values, adjusted, strict=False)):
-        gaps, effects = rows["perturbed"] - rows["base"], rows["effect"]
-        large = (gaps.abs() >= least) & (gaps.abs() > rounding[rows.index])
-        first = rows.iloc[0]
-        found.append(
-            SiteSummary(
-                site=str(site),
-                layer=int_or_none(first["layer"]),
-                head=int_or_none(first["head"]),
-                category=text_or_none(first["category"]) if rows["category"].nunique(dropna=False) == 1 else None,
-                n=len(rows),
-                queries=int(clusters(rows).nunique()),
-                ratio_of_sums=float(ratios[i]),
-                share=float(shares[i]),
-                share_interval=intervals["share"][i],
-                interval=intervals["ratio"][i],
-                mean_effect=float(effects.mean()),
-                mean_interval=intervals["effect"][i],
-                mean_change=float(changes[i]),
-                change_interval=intervals["change"][i],
-                mean_of_ratios=float((effects[large] / gaps[large]).mean()) if large.any() else None,
-                dropped_by_threshold=float(1 - large.mean()),
-                p=p,
-                p_holm=p_holm,
-                p_bh=p_bh,
-            )
+    first, cuts = groups[["layer", "head", "category"]].first(), groups["category"].nunique(dropna=False)
+    return tuple(
+        SiteSummary(
+            site=site,
+            layer=int_or_none(first.at[site, "layer"]),
+            head=int_or_none(first.at[site, "head"]),
+            category=text_or_none(first.at[site, "category"]) if cuts[site] == 1 else None,
+            n=share.pairs,
+            queries=share.queries,
+            share=share,
+            ratio_of_sums=ratio,
+            mean_effect=effect,
+            mean_change=change,
+            mean_of_ratios=finite(mean_of_ratios),
+            dropped=float(dropped),
+            p=finite(p),
+            p_holm=finite(p_holm),
+            p_bh=finite(p_bh),
         )
-    return found
+        for site, (share, ratio, effect, change), (mean_of_ratios, dropped), p, (p_holm, p_bh) in zip(
+            table.sites, zip(*estimates, strict=True), ratios, p_values, adjusted, strict=False
+        )
+    )
+
+
+def _ratios_by_site(frame: pd.DataFrame, min_gap: float | None) -> list[tuple[float, float]]:
+    """For each site the mean of the pairs' own ratios, NaN where there is none, and the share of pairs dropped
+    because their gap is too small for one."""
+    gap = frame["perturbed"] - frame["base"]
+    least = SMALL_GAP * float(gap.abs().median()) if min_gap is None else min_gap
+    rounding = ROUNDING * (frame["perturbed"].abs() + frame["base"].abs())
+    large = (gap.abs() >= least) & (gap.abs() > rounding)
+    sites = frame.assign(ratio=(frame["effect"] / gap).where(large), large=large).groupby("site", sort=False)
+    means, kept = sites["ratio"].mean(), sites["large"].mean()
+    return [
+        (math.nan if share == 0 else float(mean), 1 - float(share))
+        for mean, share in zip(means, kept, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
 class SiteTable:
     """Sums over the rows of each query (rows of the arrays) and site (columns); 0 where a query lacks a site.
-    `size` is that of the scores, by which a gap is told from rounding."""
+    `size` is that of the scores, by which a gap is distinguished from rounding."""
 
     sites: list[str]
     queries: list[str]
@@ -178,6 +198,21 @@ class SiteTable:
             has = self.count[:, column] > 0
             found.append((self.change[has, column] / self.count[has, column]).tolist())
         return found
+
+    def estimates(self, seed: int = 0) -> list[list[Estimate]]:
+        """Each site's share, ratio of sums, mean effect and mean change."""
+        intervals, pairs = self.intervals(seed), self.count.sum(axis=0)
+        values = {
+            "share": self.shares(), "ratio": self.ratios(), "effect": self.effect.sum(axis=0) / pairs,
+            "change": self.change.sum(axis=0) / pairs,
+        }  # fmt: skip
+        return [
+            [
+                Estimate.of(*one)
+                for one in zip(values[name], ends, map(int, pairs), map(int, self.present), strict=True)
+            ]
+            for name, ends in intervals.items()
+        ]
 
     def intervals(self, seed: int = 0, draws: int = DRAWS) -> dict[str, list[Interval]]:
         """Intervals of each site's share, ratio of sums, mean effect and mean change over the queries that have

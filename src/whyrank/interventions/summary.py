@@ -1,19 +1,21 @@
-"""What a sweep found, as summary.json tells it: sites, splits, what was kept, how methods agree."""
+"""From the rows of a sweep to its summary: sites, splits, which pairs were kept, how methods agree."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from whyrank.axioms.same_score import noise, same_scores
 from whyrank.core.errors import UserError
+from whyrank.evaluation.estimate import Estimate, finite
 from whyrank.evaluation.map_correlation import map_correlation
 from whyrank.interventions.statistics import (
+    SiteSummary,
     change_of,
     clusters,
     compare_maps,
-    finite,
     summarise_sites,
     text_or_none,
 )
@@ -27,61 +29,169 @@ RANK_BANDS = ((1, 10), (11, 90), (91, 100))
 #: Of the sites with the largest effects, so many are compared between two methods.
 LEADING = 10
 EXACT, APPROXIMATE = "activation", "attribution"
+#: By what the pairs are split (rank, term_present, axiom, variant, k), then by group, the sites.
+Splits = dict[str, dict[str, tuple[SiteSummary, ...]]]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """perturbed - base over the pairs; the mean score of each side; in how many pairs both score the same."""
+
+    mean: float
+    median: float
+    base: float
+    perturbed: float
+    same: int
+
+
+@dataclass(frozen=True)
+class LargestChange:
+    """The site whose effect depends most on which pairs are kept."""
+
+    site: str
+    all: float
+    adherent: float
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """Which pairs are kept (`rule`), how many adhere (the perturbed side scores higher), and what keeping only
+    these does to the map of effects."""
+
+    rule: str
+    pairs: int
+    adherent: int
+    correlation_with_all: float | None = None
+    largest_change: LargestChange | None = None
+
+
+@dataclass(frozen=True)
+class MapCorrelation:
+    """How alike two maps of effects are, site by site."""
+
+    sites: int
+    pearson: Estimate
+    spearman: float | None
+
+    def text(self) -> str:
+        """`.986 [.971, .993] over 144 sites`"""
+        return f"{self.pearson.text()} over {self.sites} sites"
+
+
+@dataclass(frozen=True)
+class AxiomMaps:
+    """How alike the maps of two axioms in the same rows are."""
+
+    axiom: str
+    other: str
+    correlation: MapCorrelation
+
+
+@dataclass(frozen=True)
+class Leading:
+    """Of so many sites with the largest effects, how many two methods share."""
+
+    of: int
+    shared: int
+
+
+@dataclass(frozen=True)
+class Point:
+    """One site in two maps."""
+
+    site: str
+    one: float | None
+    other: float | None
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Attribution against exact patching, where there are both; points are (attribution, exact)."""
+
+    pairs: int
+    rows: int
+    pearson_rows: float | None
+    correlation: MapCorrelation
+    leading: Leading
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Screen:
+    """How many of the sites that attribution looked at were patched exactly."""
+
+    of: int
+    kept: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the rows say. Of rows of two methods, the exact ones if attribution only chose the sites, the
+    attributions if exact patching only checked them."""
+
+    method: str
+    direction: str
+    receiver: str | None
+    by: Literal["position", "category"] | None
+    pairs: int
+    queries: int
+    gap: Gap
+    keep: Keeping
+    sites: tuple[SiteSummary, ...]
+    splits: Splits
+    between_axioms: tuple[AxiomMaps, ...]
+    agreement: Agreement | None
+    screen: Screen | None
+
+
+def check_keep(keep: str) -> None:
+    if keep not in KEEPS:
+        raise UserError(f"keep cannot be '{keep}'", todo=f"choose {' or '.join(KEEPS)}")
 
 
 def summarise(
     frame: pd.DataFrame,
     *,
-    by: str | None = None,
+    by: Any = None,
     keep: str = "all",
-    threshold: float | None = None,
+    min_gap: float | None = None,
     family: int | None = None,
     seed: int = 0,
-) -> dict[str, Any]:
-    """The summary of all rows; where there are exact rows and attributions, of the exact ones, and how both agree.
+) -> Summary:
+    """The summary of all rows.
 
     A sweep by position is summed up by the category of the position's token: the mean over a pair's positions of a
     category, then over pairs. A gap that is only noise is 0, of which nothing is a share. `family` is the number
     of sites that were screened.
     """
-    if keep not in KEEPS:
-        raise UserError(f"cannot keep '{keep}'", todo=f"choose {' or '.join(KEEPS)}")
+    check_keep(keep)
     frame = _without_noise(by_category(frame) if by == "position" else frame)
-    both = {EXACT, APPROXIMATE} <= set(frame["method"])
-    screened = both and family is not None
-    rows = main_rows(frame, screened)
-    main = rows["method"].iloc[0]
+    both = {EXACT, APPROXIMATE} <= set(frame["method"].unique())
+    screened = family if both else None
+    rows = main_rows(frame, both and family is not None)
     kept = kept_rows(rows, keep)
-    sites = summarise_sites(kept, threshold=threshold, family=family if screened else None, seed=seed)
-    told: dict[str, Any] = {
-        "method": main,
-        "direction": rows["direction"].iloc[0],
-        "receiver": text_or_none(rows["receiver"].iloc[0]),
-        "by": by,
-        "pairs": int(kept["pair"].nunique()),
-        "queries": int(clusters(kept).nunique()),
-        "gap": _gap(kept),
-        "keep": _effect_of_keeping(rows, keep),
-        "sites": [site.to_json() for site in sites],
-        "splits": {
-            name: {
-                value: [
-                    site.to_json()
-                    for site in summarise_sites(
-                        some, threshold=threshold, family=family if screened else None, seed=seed
-                    )
-                ]
-                for value, some in values.items()
-            }
-            for name, values in splits(kept).items()
+
+    def sites(some: pd.DataFrame) -> tuple[SiteSummary, ...]:
+        return summarise_sites(some, min_gap=min_gap, family=screened, seed=seed)
+
+    found, first = sites(kept), rows.iloc[0]
+    return Summary(
+        method=first["method"],
+        direction=first["direction"],
+        receiver=text_or_none(first["receiver"]),
+        by=by,
+        pairs=int(kept["pair"].nunique()),
+        queries=int(clusters(kept).nunique()),
+        gap=_gap(kept),
+        keep=_keeping(rows, keep),
+        sites=found,
+        splits={
+            name: {group: sites(some) for group, some in groups.items()} for name, groups in splits(kept).items()
         },
-        "between_axioms": _between_axioms(kept, seed),
-        "agreement": _agreement(frame[frame["method"] == APPROXIMATE], frame[frame["method"] == EXACT])
-        if both
-        else None,
-        "screen": {"of": family, "kept": len(sites)} if screened else None,
-    }
-    return told
+        between_axioms=_between_axioms(kept, seed),
+        agreement=_agreement(frame) if both else None,
+        screen=None if screened is None else Screen(screened, len(found)),
+    )
 
 
 def _without_noise(frame: pd.DataFrame) -> pd.DataFrame:
@@ -103,18 +213,26 @@ def main_rows(frame: pd.DataFrame, screened: bool | None = None) -> pd.DataFrame
 
 
 def by_category(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows of positions as one row a pair, site and category: the mean over the positions."""
-    at = frame["position"].notna()
-    names = [
-        re.sub(r"@\d+", f"@{category}", site) if here else site
-        for site, category, here in zip(frame["site"], frame["category"], at, strict=True)
-    ]
-    renamed = frame.assign(site=names)
-    values = ["patched", "effect"]
-    keys = ["pair", "method", "site"]
+    """Rows of positions as one row per pair, site and category: the mean over the positions."""
+    values, keys = ["patched", "effect"], ["pair", "method", "site"]
     first = {column: "first" for column in frame.columns if column not in (*values, *keys, "position")}
-    grouped = renamed.groupby(keys, sort=False, as_index=False).agg({**first, **dict.fromkeys(values, "mean")})
-    return grouped.assign(position=None)
+    grouped = frame.assign(site=_sites_by_category(frame)).groupby(keys, sort=False, as_index=False)
+    return grouped.agg({**first, **dict.fromkeys(values, "mean")}).assign(position=None)
+
+
+def _sites_by_category(frame: pd.DataFrame) -> pd.api.extensions.ExtensionArray:
+    """Each row's site with the category in place of the position, renamed once per site and category."""
+    import numpy as np
+    import pandas as pd
+
+    categories = frame["category"].where(frame["position"].notna())
+    (site, sites), (category, names) = pd.factorize(frame["site"]), pd.factorize(categories)
+    known, place = np.unique(site * (len(names) + 1) + category + 1, return_inverse=True)
+    renamed = [
+        re.sub(r"@\d+", f"@{names[code % (len(names) + 1) - 1]}", name) if code % (len(names) + 1) else name
+        for code, name in ((code, sites[code // (len(names) + 1)]) for code in known)
+    ]
+    return pd.array(renamed, dtype="string").take(place)
 
 
 def splits(frame: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
@@ -142,74 +260,75 @@ def _name(value: Any) -> str:
 
 
 def kept_rows(rows: pd.DataFrame, keep: str) -> pd.DataFrame:
+    """All rows, or those of pairs whose perturbed side scores higher."""
     kept = rows if keep == "all" else rows[rows["perturbed"] > rows["base"]]
     if kept.empty:
-        raise UserError("no pair's perturbed side scores higher", todo="--keep all keeps every pair")
+        raise UserError("no pair's perturbed side scores higher", todo="keep all pairs")
     return kept
 
 
-def _effect_of_keeping(rows: pd.DataFrame, keep: str) -> dict[str, Any]:
-    """How many pairs a filter leaves, and what it does to the map of effects."""
+def _keeping(rows: pd.DataFrame, keep: str) -> Keeping:
     adherent = rows[rows["perturbed"] > rows["base"]]
-    told: dict[str, Any] = {
-        "rule": keep,
-        "pairs": int(rows["pair"].nunique()),
-        "adherent": int(adherent["pair"].nunique()),
-        "correlation_with_all": None,
-        "largest_change": None,
-    }
-    if len(adherent) and len(adherent) < len(rows):
-        correlation, maps = compare_maps(rows, adherent, draws=1)
-        told["correlation_with_all"] = finite(correlation.pearson)
-        changes = [
-            (abs(b - a), site, a, b) for site, a, b in maps if finite(a) is not None and finite(b) is not None
-        ]
-        if changes:
-            _, site, before, after = max(changes)
-            told["largest_change"] = {"site": site, "all": before, "adherent": after}
-    return told
+    counts = keep, int(rows["pair"].nunique()), int(adherent["pair"].nunique())
+    if not len(adherent) or len(adherent) == len(rows):
+        return Keeping(*counts)
+    correlation, maps = compare_maps(rows, adherent, draws=1)
+    changes = [(abs(b - a), site, a, b) for site, a, b in maps if finite(a) is not None and finite(b) is not None]
+    largest = LargestChange(*max(changes)[1:]) if changes else None
+    return Keeping(*counts, finite(correlation.pearson), largest)
 
 
-def _between_axioms(frame: pd.DataFrame, seed: int) -> list[dict[str, Any]]:
+def correlate(one: pd.DataFrame, other: pd.DataFrame, seed: int = 0) -> tuple[MapCorrelation, tuple[Point, ...]]:
+    """How alike the maps of two sets of rows are, and both maps."""
+    found, points = compare_maps(one, other, seed=seed)
+    pairs = min(int(frame["pair"].nunique()) for frame in (one, other))
+    queries = min(int(clusters(frame).nunique()) for frame in (one, other))
+    r = Estimate.of(found.pearson, found.interval, pairs, queries)
+    both = tuple(Point(site, finite(a), finite(b)) for site, a, b in points)
+    return MapCorrelation(found.sites, r, finite(found.spearman)), both
+
+
+def _between_axioms(frame: pd.DataFrame, seed: int) -> tuple[AxiomMaps, ...]:
     """The correlation of the maps of each two axioms in the rows."""
-    axioms, found = sorted(frame["axiom"].dropna().unique()), []
-    for i, one in enumerate(axioms):
-        for other in axioms[i + 1 :]:
-            mine, theirs = frame[frame["axiom"] == one], frame[frame["axiom"] == other]
-            correlation, _ = compare_maps(mine, theirs, seed=seed)
-            found.append({"of": one, "with": other, **correlation.to_json()})
-    return found
+    axioms = {str(name): frame[frame["axiom"] == name] for name in sorted(frame["axiom"].dropna().unique())}
+    names = list(axioms)
+    return tuple(
+        AxiomMaps(one, other, correlate(axioms[one], axioms[other], seed)[0])
+        for i, one in enumerate(names)
+        for other in names[i + 1 :]
+    )
 
 
-def _agreement(approximate: pd.DataFrame, exact: pd.DataFrame) -> dict[str, Any]:
+def _agreement(frame: pd.DataFrame) -> Agreement:
     """Attribution against exact patching on the pairs and sites that have both."""
-    approximate, exact = (one.assign(change=change_of(one)) for one in (approximate, exact))
+    frame = frame.assign(change=change_of(frame))
+    approximate, exact = (frame[frame["method"] == name] for name in (APPROXIMATE, EXACT))
     joined = approximate.merge(exact, on=["pair", "site"], suffixes=("_approximate", "_exact"))
     columns = ["change_approximate", "change_exact"]
     maps = joined.groupby("site", sort=False)[columns].mean()
-    correlation, points = compare_maps(*(_same(one, joined) for one in (approximate, exact)))
+    correlation, points = correlate(_same(approximate, joined), _same(exact, joined))
     leading = [set(maps[column].abs().nlargest(LEADING).index) for column in columns]
-    return {
-        "pairs": int(joined["pair"].nunique()),
-        "rows": len(joined),
-        "pearson_rows": finite(map_correlation(*joined[columns].to_numpy(dtype=float).T)),
-        "map": correlation.to_json(),
-        "leading": {"of": min(LEADING, len(maps)), "shared": len(leading[0] & leading[1])},
-        "points": [{"site": site, "attribution": finite(a), "exact": finite(b)} for site, a, b in points],
-    }
+    return Agreement(
+        pairs=int(joined["pair"].nunique()),
+        rows=len(joined),
+        pearson_rows=finite(map_correlation(*joined[columns].to_numpy(dtype=float).T)),
+        correlation=correlation,
+        leading=Leading(min(LEADING, len(maps)), len(leading[0] & leading[1])),
+        points=points,
+    )
 
 
 def _same(frame: pd.DataFrame, joined: pd.DataFrame) -> pd.DataFrame:
     return frame.merge(joined[["pair", "site"]], on=["pair", "site"])
 
 
-def _gap(rows: pd.DataFrame) -> dict[str, float]:
+def _gap(rows: pd.DataFrame) -> Gap:
     pairs = rows.drop_duplicates("pair")
     gaps = pairs["perturbed"] - pairs["base"]
-    return {
-        "mean": float(gaps.mean()),
-        "median": float(gaps.median()),
-        "base": float(pairs["base"].mean()),
-        "perturbed": float(pairs["perturbed"].mean()),
-        "same": same_scores(list(zip(pairs["base"], pairs["perturbed"], strict=True))),
-    }
+    return Gap(
+        mean=float(gaps.mean()),
+        median=float(gaps.median()),
+        base=float(pairs["base"].mean()),
+        perturbed=float(pairs["perturbed"].mean()),
+        same=same_scores(list(zip(pairs["base"], pairs["perturbed"], strict=True))),
+    )

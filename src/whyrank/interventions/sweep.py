@@ -17,7 +17,7 @@ from whyrank.core.kept import content_key, keep, kept
 from whyrank.core.progress import Progress
 from whyrank.engines.engine import Engine, Local
 from whyrank.interventions.activation import Activation
-from whyrank.interventions.effects import Effects, effect_rows
+from whyrank.interventions.effects import EffectTable, effect_rows
 from whyrank.interventions.intervention import Intervention
 from whyrank.interventions.plan import SitePlan
 from whyrank.interventions.prepared import PreparedPair
@@ -38,10 +38,10 @@ class Work:
 
     def effects(
         self, ranker: NeuralRanker, pairs: Sequence[MinimalPair], progress: Progress | None = None
-    ) -> Effects:
+    ) -> EffectTable:
         """The rows of some pairs."""
         groups = PreparedPair.groups(ranker, pairs, self.side)
-        return Effects.of(row for group in groups for row in self._rows(group, progress))
+        return EffectTable.of(row for group in groups for row in self._rows(group, progress))
 
     def _rows(self, group: list[PreparedPair], progress: Progress | None) -> Iterator[dict[str, object]]:
         how = self.intervention
@@ -68,7 +68,7 @@ class Work:
             [pair.to_json() for pair in pairs],
             list(map(str, self.plan.sets)),
             self.plan.by,
-            self.intervention.told(),
+            self.intervention.inputs(),
             self.side,
         )
 
@@ -83,7 +83,7 @@ def sweep(
     shards: Path | None = None,
     engine: Engine | None = None,
     progress: Progress | None = None,
-) -> Effects:
+) -> EffectTable:
     """One row for every pair and site of the plan; with `shards`, a folder for this work, what is done is kept.
 
     CannotAlign for a pair that this ranker's tokenizer does not align.
@@ -99,15 +99,15 @@ def sweep(
         progress(sum(map(len, groups)) - sum(len(groups[number]) for number in missing))
     if missing:
         work = Work(plan, work.intervention.prepared(ranker, plan.sets, side), side)
-    made: dict[int, Effects] = {}
+    made: dict[int, EffectTable] = {}
     for number, effects in _run(ranker, fingerprint, work, {n: groups[n] for n in missing}, engine, progress):
         if store is None:
             made[number] = effects
         else:
             store.keep(number, effects)
     if store is None:
-        return Effects.joined(made[number] for number in range(len(groups)))
-    return Effects.joined(map(store.kept, range(len(groups))))
+        return EffectTable.joined(made[number] for number in range(len(groups)))
+    return EffectTable.joined(map(store.kept, range(len(groups))))
 
 
 class Store:
@@ -123,16 +123,16 @@ class Store:
         """A shard's table, if it is there, of this work, and as it was written."""
         return kept(self.path(number), self.keys[number])
 
-    def kept(self, number: int) -> Effects:
+    def kept(self, number: int) -> EffectTable:
         """The rows of a shard that was found or kept before."""
         content = self.get(number)
         if content is None:
             raise UserError(
                 "a shard was changed while it was in use", where=self.path(number), todo="run it again"
             )
-        return Effects.read(io.BytesIO(content))
+        return EffectTable.read(io.BytesIO(content))
 
-    def keep(self, number: int, effects: Effects) -> None:
+    def keep(self, number: int, effects: EffectTable) -> None:
         buffer = io.BytesIO()
         effects.frame.to_parquet(buffer, index=False)
         keep(self.path(number), self.keys[number], buffer.getvalue())
@@ -150,21 +150,21 @@ def _run(
     groups: dict[int, Sequence[MinimalPair]],
     engine: Engine,
     progress: Progress | None,
-) -> Iterator[tuple[int, Effects]]:
+) -> Iterator[tuple[int, EffectTable]]:
     """(number of the group, its rows), as they are done."""
     if not engine.remote:
         for number, pairs in groups.items():
             yield number, work.effects(ranker, pairs, progress)
         return
-    numbers, elsewhere = list(groups), Elsewhere(*_how_to_load(ranker), fingerprint, work)
-    for i, effects in engine.each(effects_elsewhere, elsewhere, [groups[number] for number in numbers]):
+    numbers, remote = list(groups), RemoteWork(*_how_to_load(ranker), fingerprint, work)
+    for i, effects in engine.each(effects_on_worker, remote, [groups[number] for number in numbers]):
         yield numbers[i], effects
         if progress:
             progress(len(groups[numbers[i]]))
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class RemoteWork:
     """What a worker needs: how to load the ranker, its fingerprint, and what to do."""
 
     name: str
@@ -173,10 +173,10 @@ class Elsewhere:
     work: Work
 
 
-def effects_elsewhere(elsewhere: Elsewhere, pairs: Sequence[MinimalPair]) -> Effects:
+def effects_on_worker(remote: RemoteWork, pairs: Sequence[MinimalPair]) -> EffectTable:
     """What a worker does with a shard: one thread, the ranker loaded once."""
     torch.set_num_threads(1)
-    return elsewhere.work.effects(_ranker(elsewhere.name, elsewhere.settings, elsewhere.fingerprint), pairs)
+    return remote.work.effects(_ranker(remote.name, remote.settings, remote.fingerprint), pairs)
 
 
 @lru_cache(maxsize=1)

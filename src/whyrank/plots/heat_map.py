@@ -136,19 +136,26 @@ def _panel(axes: Axes, cells: Cells, rows: int, columns: int, largest: float, on
 def interval_bars(
     names: Sequence[str], values: Sequence[float], ends: Sequence[tuple[float, float]], title: str
 ) -> str:
-    """A bar a site, the first at the top, with its interval."""
+    """A bar per site, the first at the top, with its interval."""
     with drawing(7.2, 0.7 + 0.26 * len(names)) as figure:
-        axes = bare(figure.subplots())
-        places = range(len(names))
-        axes.barh(places, values, color=SERIES[0], height=0.66)
-        for place, (low, high) in zip(places, ends, strict=True):
-            if math.isfinite(low) and math.isfinite(high):
-                axes.plot([low, high], [place, place], color=INK, linewidth=1)
-        axes.axvline(0, color=QUIET, linewidth=0.6)
-        axes.set_yticks(places, names)
-        axes.invert_yaxis()
-        axes.set_xlabel(title)
+        draw_bars(figure.subplots(), names, values, ends, title)
         return as_svg(figure)
+
+
+def draw_bars(
+    axes: Axes, names: Sequence[str], values: Sequence[float], ends: Sequence[tuple[float, float]], title: str
+) -> Axes:
+    """The same on given axes."""
+    places = range(len(names))
+    bare(axes).barh(places, values, color=SERIES[0], height=0.66)
+    for place, (low, high) in zip(places, ends, strict=True):
+        if math.isfinite(low) and math.isfinite(high):
+            axes.plot([low, high], [place, place], color=INK, linewidth=1)
+    axes.axvline(0, color=QUIET, linewidth=0.6)
+    axes.set_yticks(places, names)
+    axes.invert_yaxis()
+    axes.set_xlabel(title)
+    return axes
 
 
 def scatter(points: Sequence[tuple[str, float, float]], x_title: str, y_title: str, named: int = 8) -> str:

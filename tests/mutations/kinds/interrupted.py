@@ -34,7 +34,7 @@ def _edit(folder: Path) -> None:
 
 def _patch(folder: Path) -> None:
     pairs_file(folder)
-    killed(folder, "whyrank.interventions.report.write_patch", *PATCH, "tfc1.jsonl")
+    killed(folder, "whyrank.interventions.report.effects_page", *PATCH, "tfc1.jsonl")
 
 
 def _circuit(folder: Path) -> None:

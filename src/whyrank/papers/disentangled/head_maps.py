@@ -17,8 +17,11 @@ from whyrank.collections.records import Run
 from whyrank.core.errors import UserError
 from whyrank.core.progress import OpenProgress
 from whyrank.evaluation.estimate import is_significant
-from whyrank.interventions.api import neural, patch
+from whyrank.interventions.aligned import aligned_pairs
+from whyrank.interventions.api import neural
 from whyrank.interventions.effects import Effects
+from whyrank.interventions.options import PatchOptions
+from whyrank.interventions.patching import Patching
 from whyrank.interventions.statistics import clusters
 from whyrank.papers.disentangled.kept_models import BEFORE, BERT, DGRE, KeptModels
 from whyrank.papers.disentangled.paired import means
@@ -85,14 +88,15 @@ def _patched(
     """The rows of a model, from their file if they are there."""
     path = folder / f"{ranker.name.replace(', seed ', '-seed').replace(' ', '-')}.parquet"
     if path.is_file():
-        return Effects.read(path)
+        return Effects(Effects.read(path).frame)
 
     def step(name: str, count: int) -> Any:
         return watch(f"patching {ranker.name}", count)
 
-    found = patch(ranker, pairs, sites="heads", skip=True, shards=shards, step=step)
-    found.write(path)
-    return found
+    some = aligned_pairs(ranker, pairs, skip=True).scored
+    rows, _ = Patching(ranker, some, PatchOptions(), shards=shards, progress=step).rows()
+    rows.write(path)
+    return Effects(rows.frame)
 
 
 def _map(seeds: Sequence[Effects], seed: int) -> dict[str, Any]:

@@ -185,11 +185,12 @@ def _grows(curve: Curve) -> bool | None:
 
 
 def _activation(told: dict[str, Any]) -> Iterator[Finding]:
-    one = told.get("compared")
-    if one:
-        yield Finding.number("TFC1 against STMC1, activation patching: r", paper.SETS_ACTIVATION, one["pearson"],
-                            Interval.from_json(one["interval"]),
-                            f"{one['sites']} heads, {told['pairs']} pairs")  # fmt: skip
+    compared = told.get("compared")
+    if compared:
+        one = compared["correlation"]
+        yield Finding.number("TFC1 against STMC1, activation patching: r", paper.SETS_ACTIVATION,
+                             one["pearson"]["value"], Interval.from_json(one["pearson"]),
+                             f"{one['sites']} heads, {told['pairs']} pairs")  # fmt: skip
 
 
 def _idf(told: dict[str, Any]) -> Iterator[Finding]:

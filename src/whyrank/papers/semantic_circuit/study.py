@@ -180,7 +180,7 @@ def stages(
         run = out / f"activation-{axiom.lower()}"
         found.append(
             Stage(f"activation-{axiom.lower()}", f"Activation patching, {axiom}", verbs["patch"], run, {
-                "ranker": ranker, "pairs": files[axiom], "n": sizes.activation, "skip": True,
+                "ranker": ranker, "pairs": files[axiom], "first": sizes.activation, "skip": True,
                 "max_length": sizes.max_length, "seed": seed,
                 "compare": out / "activation-tfc1" if axiom == "STMC1" else None,
             })

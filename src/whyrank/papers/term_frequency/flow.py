@@ -48,7 +48,7 @@ class FinalStates(Intervention):
     direction: str = "denoise"
     method = "activation"
 
-    def told(self) -> list[object]:
+    def inputs(self) -> list[object]:
         return ["final states", self.direction]
 
     def scores(self, opened: OpenedPair, patches: Sequence[SiteSet]) -> Tensor:
