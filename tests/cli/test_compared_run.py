@@ -1,12 +1,19 @@
 """`patch --compare RUN` with a damaged summary.json, and refusals that quote long values."""
 
+import json
 import re
 
 import pytest
 
+from tests.interventions.small import effects
 from whyrank.cli.console import LONGEST, complain
-from whyrank.cli.patch import _other_run
 from whyrank.core.errors import UserError, located, quoted
+from whyrank.interventions.api import patch
+from whyrank.interventions.results import Effects
+
+
+def with_by(value):
+    return json.dumps({**effects().to_json(), "by": value})
 
 
 @pytest.mark.parametrize(
@@ -14,19 +21,28 @@ from whyrank.core.errors import UserError, located, quoted
     [
         ("", "not JSON"),
         ('{"by": "category", "si', "not JSON"),
-        ("[]", "expected object, got array"),
-        ("{}", "missing required field by"),
-        ('{"by": 7}', "field by: "),
-        ('{"by": "elsewhere"}', "field by: "),
+        ("[]", "not format 2 of summary.json"),
+        ("{}", "not format 2 of summary.json"),
+        ('{"format": 2}', "missing required field"),
+        (with_by(7), "field by: "),
+        (with_by("elsewhere"), "field by: "),
         ('{"by": ' + "[" * 5000 + "]" * 5000 + "}", "nested more than"),
     ],
+    ids=["empty", "cut", "list", "nothing", "no field", "number", "unknown", "deep"],
 )
 def test_a_damaged_summary_is_named_with_its_field(text, complaint, tmp_path):
     (tmp_path / "effects.parquet").write_bytes(b"")
     (tmp_path / "summary.json").write_text(text)
     with pytest.raises(UserError, match=re.escape(complaint)) as refused:
-        _other_run(tmp_path)
+        patch("ce-minilm-l12", "pairs.jsonl", compare=tmp_path)
     assert str(refused.value).startswith(str(tmp_path / "summary.json"))
+
+
+def test_a_damaged_table_is_named(tmp_path):
+    (tmp_path / "summary.json").write_text(json.dumps(effects().to_json()))
+    (tmp_path / "effects.parquet").write_bytes(b"PAR1")
+    with pytest.raises(UserError, match="not a table of effects"):
+        Effects.read(tmp_path)
 
 
 def test_a_complaint_is_one_line_of_bounded_length(capsys):

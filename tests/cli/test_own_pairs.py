@@ -33,9 +33,10 @@ def test_sides_of_other_token_lengths_are_refused_by_line_with_the_way_out(own, 
     real(RANKER)
     with pytest.raises(UserError) as error:
         whyrank_here("patch", "--ranker", RANKER, "--pairs", own, "-o", tmp_path / "run")
-    told = str(error.value)
-    assert told.startswith(f"{own}:2: pair 'odd'") and "the sides differ in token length (8 and 14 tokens)" in told
-    assert "--pad" in told and "--skip" in told
+    refusal = str(error.value)
+    assert refusal.startswith(f"{own}:2: pair 'odd'")
+    assert "the sides differ in token length (8 and 14 tokens)" in refusal
+    assert "(pad)" in refusal and "(skip)" in refusal
     assert not (tmp_path / "run").exists()
 
 
@@ -63,7 +64,7 @@ def test_padding_is_said_and_counted_and_both_texts_stand_with_their_scores(own,
 def test_the_pair_that_needs_no_filler_is_scored_as_given(own, real):
     ranker = real(RANKER)
     effects = patch(ranker, own, pad=True, sites="0.1")
-    row = effects.pairs.set_index("pair").loc["even"]
+    row = effects.pair_frame.set_index("pair").loc["even"]
     assert not row["padded"] and row["base"] == row["given_base"]
     assert row["base"] == pytest.approx(ranker.score([(QUERY, "a big city")])[0], abs=1e-5)
     assert patch(ranker, own, skip=True, sites="0.1").dropped == {"the sides differ in token length": 1}

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.resources import files
 
 import jsonschema
 import pandas as pd
@@ -18,6 +17,7 @@ from whyrank.axioms.api import make_pairs
 from whyrank.axioms.make import Choices
 from whyrank.axioms.pair import write_pairs
 from whyrank.interventions.effects import COLUMNS
+from whyrank.interventions.results import Effects
 
 RANKER = "bi-minilm-l3"
 
@@ -33,9 +33,11 @@ def pairs(tmp_path_factory):
 
 def check(folder):
     summary = json.loads((folder / "summary.json").read_text())
-    schema = json.loads(files("whyrank.pages").joinpath("schemas/summary.schema.json").read_text())
-    jsonschema.validate(summary, schema)
-    assert {"manifest.json", "effects.parquet", "report.html"} <= {path.name for path in folder.iterdir()}
+    jsonschema.validate(summary, Effects.schema())
+    assert Effects.read(folder).to_json() == summary
+    assert {"manifest.json", "effects.parquet", "pairs.parquet", "report.html"} <= {
+        path.name for path in folder.iterdir()
+    }
     assert not [path for path in folder.iterdir() if path.name.startswith(".")], "nothing half-done is left"
     return summary
 
@@ -69,8 +71,8 @@ def test_two_runs_are_compared(pairs, tmp_path):
         how = ["--method", "path", "--direction", "noise" if more else "denoise"]
         done = whyrank("patch", "--ranker", RANKER, "--pairs", pairs, *how, *more, "-o", tmp_path / name)
         assert done.returncode == 0, done.stderr
-    compared = check(tmp_path / "b")["compared"]
-    assert compared["sites"] == 36 and compared["interval"]["low"] <= compared["pearson"]
+    compared = check(tmp_path / "b")["compared"]["correlation"]
+    assert compared["sites"] == 36 and compared["pearson"]["low"] <= compared["pearson"]["value"]
 
 
 def start(pairs, out):
@@ -113,7 +115,7 @@ def test_what_it_refuses(pairs, tmp_path):
     assert "denoise or noise" in refused("--direction", "up")
     assert "all or adherent" in refused("--keep", "none")
     assert "unknown engine" in refused("--engine", "ray://x")
-    assert "no effects.parquet" in refused("--compare", tmp_path)
+    assert "summary.json: no such file" in refused("--compare", tmp_path)
     assert "document or query" not in refused("--sites", "L9.mlp", "--side", "query")
     assert not (tmp_path / "x").exists(), "nothing is left of what was refused"
 
@@ -127,8 +129,8 @@ def test_pairs_that_do_not_align_are_named_by_file_and_line(tmp_path):
     path.write_text("\n".join(map(json.dumps, lines)) + "\n", encoding="utf-8")
     command = ["patch", "--ranker", RANKER, "--pairs", path, "--sites", "0.1,1.2,2.3"]
     complaint = one_line(whyrank(*command, "-o", tmp_path / "run"))
-    assert f"{path}:2" in complaint and "'bad'" in complaint and "--skip" in complaint
+    assert f"{path}:2" in complaint and "'bad'" in complaint and "(skip)" in complaint
     done = whyrank(*command, "--skip", "-o", tmp_path / "run")
-    assert done.returncode == 0 and "left out: 1 pairs" in done.stderr
+    assert done.returncode == 0 and "dropped 1 pair (" in done.stderr
     assert check(tmp_path / "run")["pairs"] == 1
     assert "other inputs" in one_line(whyrank(*command, "--skip", "--seed", "5", "-o", tmp_path / "run"))

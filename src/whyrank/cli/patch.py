@@ -103,6 +103,7 @@ def show(effects: Effects) -> None:
 def _notes(effects: Effects) -> None:
     """What the table does not show: pairs that were kept or dropped, texts, and other maps."""
     from whyrank.axioms.same_score import no_gap
+    from whyrank.pages.numbers import counted
 
     keep, changed = effects.keep, effects.changed_texts
     if keep.correlation_with_all is not None:
@@ -117,7 +118,7 @@ def _notes(effects: Effects) -> None:
     for sentence in changed.other_sign_sentences():
         say(f"{sentence} (pairs.parquet)")
     for reason, count in effects.dropped.items():
-        say(f"dropped {count} pairs ({reason})")
+        say(f"dropped {counted(count, 'pair')} ({reason})")
 
 
 def _next(effects: Effects, ranker: str, pairs: Path, *more: str) -> list[str]:

@@ -83,11 +83,13 @@ def commands() -> dict[str, Callable[..., object]]:
     from whyrank.cli.edit import edit
     from whyrank.cli.finetune import finetune
     from whyrank.cli.idf import idf
-    from whyrank.cli.patch import patch
     from whyrank.cli.suppress import suppress
+    from whyrank.interventions.api import patch
 
-    some = (patch, idf, edit, suppress, finetune)
-    verbs: dict[str, Callable[..., object]] = {"pairs": pairs, "circuit": circuit, "semantic_bm": semantic_bm}
+    some = (idf, edit, suppress, finetune)
+    verbs: dict[str, Callable[..., object]] = {
+        "pairs": pairs, "circuit": circuit, "patch": patch, "semantic_bm": semantic_bm,
+    }  # fmt: skip
     return {**verbs, **{one.__name__: _as_verb(one) for one in some}}
 
 

@@ -57,7 +57,7 @@ def open_engine(name: str = "local", workers: int | None = None) -> AbstractCont
     if not name.startswith(DASK):
         raise UserError(f"unknown engine '{name}'", todo=f"choose local, or {DASK}HOST:PORT")
     if workers is not None:
-        raise UserError("a cluster has its own workers", todo="leave --workers out, or leave --engine out")
+        raise UserError("a cluster has its own workers", todo="give workers or an engine, not both")
     return _with_dask().DaskCluster(name.removeprefix(DASK))
 
 

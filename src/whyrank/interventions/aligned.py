@@ -24,9 +24,12 @@ COLUMNS = (
 )  # fmt: skip
 
 
+MAKE_PAIRS = "make pairs for this ranker (whyrank pairs --ranker)"
+
+
 @dataclass(frozen=True)
 class AlignedPairs:
-    """Pairs that one ranker can be patched on, with the texts that it scores, and why how many were left out."""
+    """Pairs that one ranker can be patched on, with the texts that it scores, and why how many were dropped."""
 
     pairs: tuple[ScoredPair, ...]
     dropped: dict[str, int] = field(default_factory=dict)
@@ -54,7 +57,7 @@ def aligned_pairs(
     pad: bool = False,
 ) -> AlignedPairs:
     """The pairs that can be patched in this ranker: as given, or padded with fillers (`pad`); others are refused,
-    or left out and counted (`skip`)."""
+    or dropped and counted (`skip`)."""
     path = Path(pairs) if isinstance(pairs, str | Path) else None
     some = read_pairs(pairs) if isinstance(pairs, str | Path) else list(pairs)
     kept, dropped = [], Counter[str]()
@@ -66,16 +69,16 @@ def aligned_pairs(
                 raise _refusal(pair, ranker, path, reason, pad) from reason
             dropped[str(reason)] += 1
     if not kept:
-        told = ", ".join(f"{reason} ({count})" for reason, count in dropped.items())
-        todo = "make pairs for this ranker (whyrank pairs --ranker)" + ("" if pad else ", or try --pad")
+        reasons = ", ".join(f"{reason} ({count})" for reason, count in dropped.items())
+        todo = MAKE_PAIRS + ("" if pad else ", or have fillers put in (pad)")
         raise UserError(
-            f"no pair can be patched in {ranker.name}: {told or 'there is none'}", where=path, todo=todo
+            f"no pair can be patched in {ranker.name}: {reasons or 'there is none'}", where=path, todo=todo
         )
     return AlignedPairs(tuple(kept), dict(dropped))
 
 
 def fitting_pairs(ranker: NeuralRanker, pairs: Sequence[MinimalPair]) -> AlignedPairs:
-    """Pairs that need not align, cut to what this ranker reads; those that do not fit are left out and counted."""
+    """Pairs that need not align, cut to what this ranker reads; those that do not fit are dropped and counted."""
     kept, dropped = [], Counter[str]()
     for pair in pairs:
         try:
@@ -98,8 +101,8 @@ def _refusal(
 
 def _todo(can_be_padded: bool) -> str:
     if can_be_padded:
-        return "write as many tokens on both sides, have fillers put in with --pad, or leave such out with --skip"
-    return "make pairs for this ranker (whyrank pairs --ranker), or leave such out with --skip"
+        return "write as many tokens on both sides, have fillers put in (pad), or drop such pairs (skip)"
+    return f"{MAKE_PAIRS}, or drop such pairs (skip)"
 
 
 def pair_table(

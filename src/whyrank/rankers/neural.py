@@ -121,7 +121,7 @@ class NeuralRanker(Ranker):
         if side != "document":
             raise UserError(
                 f"{self.name} ({self.kind}) reads query and document in one sequence",
-                todo="leave --side out: its one pass is opened",
+                todo="side must be 'document': its one pass is opened",
             )
 
     def why_not_opened(self, pairs: Sequence[Pair]) -> str | None:
