@@ -16,7 +16,8 @@ def pairs(count=8):
     """Of one query each."""
     return [
         MinimalPair(f"p{i}", "red cat", f"the cat sat on a mat {more}", f"the cat sat on a cat {more}",
-                    axiom="TFC1", variant="append", term="cat", qid=f"q{i}", docid=f"d{i}", k=1, rank=1 + 12 * i, tf=i % 2)
+                    axiom="TFC1", variant="append", term="cat", qid=f"q{i}", docid=f"d{i}", k=1, rank=1 + 12 * i,
+                    tf=i % 2)
         for i, more in ((i, "house " * (i % 3)) for i in range(count))
     ]  # fmt: skip
 
