@@ -144,7 +144,7 @@ def test_a_pair_of_megabytes_takes_seconds(ordinary, how, tmp_path):
 
 def test_sides_that_read_as_the_same_tokens(ordinary, tmp_path, capsys):
     line = {**ONE[0], "baseline": "the cat sat", "perturbed": "The CAT sat"}
-    with pytest.raises(UserError, match=r"pairs\.jsonl:1: .* reads the same tokens on both sides.* --skip"):
+    with pytest.raises(UserError, match=r"pairs\.jsonl:1: .* reads the same tokens on both sides.* \(skip\)"):
         run("patch", ordinary, [line], tmp_path)
     run("audit", ordinary, [line], tmp_path, "--collection", "demo")
     assert NO_PREFERENCE in capsys.readouterr().err
