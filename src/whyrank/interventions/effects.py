@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,7 +125,7 @@ class Effects(EffectTable):
             for name, groups in found.splits.items()
         }
         return {
-            "pairs": found.pairs, "queries": found.queries, "gap": vars(found.gap), "keep": vars(found.keep),
+            "pairs": found.pairs, "queries": found.queries, "gap": asdict(found.gap), "keep": asdict(found.keep),
             "sites": [site.to_json() for site in found.sites], "splits": splits,
         }  # fmt: skip
 
