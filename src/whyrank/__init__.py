@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from whyrank.evaluation.evaluate import evaluate as evaluate
     from whyrank.explain.words import explain as explain
     from whyrank.interventions.api import patch as patch
+    from whyrank.learning.api import train as train
+    from whyrank.learning.finetuning.api import finetune as finetune
     from whyrank.papers.api import study as study
     from whyrank.rankers.api import rank as rank
     from whyrank.rankers.load import load as load
@@ -46,12 +48,14 @@ _PUBLIC = {
     "circuit": "whyrank.circuits.api",
     "collection": "whyrank.collections.given",
     "evaluate": "whyrank.evaluation.evaluate",
+    "finetune": "whyrank.learning.finetuning.api",
     "load": "whyrank.rankers.load",
     "pairs": "whyrank.axioms.api",
     "patch": "whyrank.interventions.api",
     "rank": "whyrank.rankers.api",
     "semantic_bm": "whyrank.circuits.semantic_bm.api",
     "study": "whyrank.papers.api",
+    "train": "whyrank.learning.api",
 }
 
 #: Verbs that are packages, too, and can be called.

@@ -61,7 +61,7 @@ def test_the_score_is_the_papers(tmp_path, kind, settings):
     for pair in SOME:
         batch = network.read([pair])
         query, document = (
-            network.lexicon.embed(part, batch.strangers)[0][part[0] >= 0].tolist()
+            network.lexicon.embed(part, batch.unknown)[0][part[0] >= 0].tolist()
             for part in (batch.query, batch.document)
         )
         expected.append(literal_score(network, query, document))
@@ -78,7 +78,7 @@ def test_a_shared_phrase_is_an_exact_match_of_its_ngrams(tmp_path):
     network = on_words(tmp_path)
     batch = network.read([("cat house zyx", "the cat house zyx")])
     query, document = (
-        network.ngrams(network.lexicon.embed(part, batch.strangers)) for part in (batch.query, batch.document)
+        network.ngrams(network.lexicon.embed(part, batch.unknown)) for part in (batch.query, batch.document)
     )
     for size in range(3):
         similarity = (query[size] @ document[size].mT)[0]

@@ -26,7 +26,7 @@ from whyrank.core.errors import UserError
 from whyrank.learning.models.catalogue import model_class
 from whyrank.learning.models.drmm import Drmm, DrmmSettings, inverse_frequencies
 from whyrank.learning.models.lexicon import PieceLexicon
-from whyrank.learning.models.word_lexicon import stranger
+from whyrank.learning.models.word_lexicon import hashed_vector
 from whyrank.text.words import words
 
 #: Words of the collection, one that it lacks (never), and opposite, equal and zero vectors; people has no line.
@@ -120,7 +120,7 @@ def test_on_words_of_a_file_the_score_is_the_papers(tmp_path):
     known = {word: [float(number) for number in numbers] for word, *numbers in lines}
 
     def vector(word):
-        return known[word] if word in known and word != "never" else stranger(word, 3).tolist()
+        return known[word] if word in known and word != "never" else hashed_vector(word, 3).tolist()
 
     expected = [
         literal_score(network, words(query), words(text), vector, literal_idf(words))

@@ -69,7 +69,7 @@ def test_what_cannot_be_learned_from_is_left_out_and_counted():
     material = Material.of(collection, {**first, "q3": []}, k=1)
     assert list(material.queries) == ["q0"]
     assert material.positives == {"q0": ("d0-0",)}
-    assert (material.lacking, material.left_out) == (1, 3)
+    assert (material.missing_documents, material.dropped_queries) == (1, 3)
     assert material.texts == {"d5-0": DOCUMENTS["d5-0"], "d0-0": DOCUMENTS["d0-0"]}, (
         "k candidates and the positives"
     )

@@ -397,7 +397,7 @@ def test_test_queries_from_a_file(tmp_path):
 def test_a_query_without_a_relevant_document_teaches_nothing_and_is_tested_as_0(tmp_path):
     grades = {**QRELS, "q2": {"d2-0": 0, "elsewhere": 3}, "q3": {"d3-0": 0}}
     made = training(tmp_path, collection=Collection.from_records("small", DOCUMENTS, QUERIES, grades), epochs=1)
-    assert made.plan.material.left_out == 0 and made.plan.material.lacking == 1
+    assert made.plan.material.dropped_queries == 0 and made.plan.material.missing_documents == 1
     tested = by_seed(made.run())[0]["nDCG@20"]
     assert len(tested) == 13 and tested["q2"] == tested["q3"] == 0.0
     for fold in (1, 2, 3):

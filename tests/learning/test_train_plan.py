@@ -37,7 +37,7 @@ def test_judged_queries_that_the_first_stage_does_not_find_count_as_0(tmp_path):
     """As `whyrank eval` has it, for the model's row and the first stage's."""
     collection = judged_but_not_found()
     made = training(tmp_path, collection=collection, epochs=1)  # FIRST knows neither query
-    assert made.plan.material.not_found == 2 and made.plan.material.left_out == 0
+    assert made.plan.material.not_found == 2 and made.plan.material.dropped_queries == 0
     fitted = made.run()
     result = training_result(made, fitted, "BM25")
     assert result.without_candidates == 2 and result.queries == 15

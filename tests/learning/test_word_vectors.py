@@ -9,7 +9,7 @@ import torch
 from tests.learning.baselines import ingredients
 from whyrank.collections.collection import Collection
 from whyrank.core.errors import UserError
-from whyrank.learning.models.word_lexicon import WordLexicon, read_vectors, stranger
+from whyrank.learning.models.word_lexicon import WordLexicon, hashed_vector, read_vectors
 
 
 def written(folder, text, name="vectors.txt"):
@@ -89,12 +89,12 @@ def test_files_without_what_is_asked_for_are_refused(tmp_path):
         read_vectors(tmp_path / "binary")
 
 
-def test_a_stranger_is_a_unit_vector_of_its_letters_alone_for_ever():
-    vector = stranger("zyx", 300)
+def test_an_unknown_word_is_a_unit_vector_of_its_letters_alone_for_ever():
+    vector = hashed_vector("zyx", 300)
     assert float(vector.norm()) == pytest.approx(1, abs=1e-6)
-    assert torch.equal(vector, stranger("zyx", 300))
+    assert torch.equal(vector, hashed_vector("zyx", 300))
     assert vector[:3].tolist() == pytest.approx([0.0960046, -0.0748942, 0.0290456], abs=1e-6)
-    others = torch.stack([stranger(f"word{i}", 300) for i in range(50)])
+    others = torch.stack([hashed_vector(f"word{i}", 300) for i in range(50)])
     cosines = (others @ others.T - torch.eye(50)).abs()
     assert float(cosines.max()) < 0.35 and float(cosines.mean()) < 0.1
 
@@ -114,7 +114,7 @@ def test_a_lexicon_has_the_collections_words_of_the_file_and_all_of_its_queries(
     lexicon = few(tmp_path)
     assert list(lexicon.rows) == ["the", "cat", "zebra", "quagga"]
     assert lexicon.vectors[:3].tolist() == [[3, 4], [0, 5], [5, 0]]
-    torch.testing.assert_close(lexicon.vectors[3], stranger("quagga", 2) * 5)
+    torch.testing.assert_close(lexicon.vectors[3], hashed_vector("quagga", 2) * 5)
     frequencies, documents = lexicon.frequencies(COLLECTION)
     assert frequencies.tolist() == [2, 1, 1, 0] and documents == 3
 
@@ -129,15 +129,17 @@ def test_unknown_words_are_numbered_after_the_known_and_the_same_word_has_one_nu
     reading = few(tmp_path).read([("The dog", "dog cat gnu"), ("gnu", "")], most=9)
     assert reading.query.tolist() == [[0, 4], [5, -1]]
     assert reading.document.tolist() == [[4, 1, 5], [-1, -1, -1]]
-    torch.testing.assert_close(reading.strangers, torch.stack([stranger("dog", 2), stranger("gnu", 2)]) * 5)
+    torch.testing.assert_close(
+        reading.unknown, torch.stack([hashed_vector("dog", 2), hashed_vector("gnu", 2)]) * 5
+    )
     assert reading.examples == 2 and reading.cut == 0
 
 
 def test_embedding_gives_known_and_unknown_their_vectors_and_padding_zeros(tmp_path):
     lexicon = few(tmp_path)
     reading = lexicon.read([("cat", "gnu the cat"), ("cat", "the")], most=9)
-    rows = lexicon.embed(reading.document, reading.strangers)
-    expected = torch.stack([stranger("gnu", 2) * 5, torch.tensor([3.0, 4]), torch.tensor([0.0, 5])])
+    rows = lexicon.embed(reading.document, reading.unknown)
+    expected = torch.stack([hashed_vector("gnu", 2) * 5, torch.tensor([3.0, 4]), torch.tensor([0.0, 5])])
     torch.testing.assert_close(rows[0], expected)
     assert rows[1].tolist() == [[3, 4], [0, 0], [0, 0]]
 

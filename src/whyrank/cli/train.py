@@ -15,6 +15,7 @@ from whyrank.cli.caller import terminal
 from whyrank.cli.console import command, print_json, say, suggest
 from whyrank.cli.several_processes import run_in_processes
 from whyrank.core.errors import UserError
+from whyrank.learning.models.catalogue import MODELS
 from whyrank.learning.world import process_count, process_index
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def train(
     out: options.RunFolderPath,
     model: Annotated[
         str | None,
-        typer.Option(help="dgre, lgre, bert, bert-maxp, cedr-knrm, parade, drmm or conv-knrm."),
+        typer.Option(help=f"{', '.join(MODELS)}."),
     ] = None,
     backbone: Annotated[
         str | None, typer.Option(help="A BERT-family checkpoint: a folder, a hub id or a short name.")

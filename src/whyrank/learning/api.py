@@ -186,8 +186,10 @@ def say_plan(trainer: Trainer, caller: Caller) -> None:
     caller.say(f"to beat on the validation queries, the first stage: {plan.settings.select} {values}")
     if material.not_found:
         caller.say(f"{material.not_found} judged queries have no candidates and are measured as 0")
-    if material.lacking:
-        caller.say(f"{material.lacking} relevant documents are not in the collection and cannot be learned from")
+    if material.missing_documents:
+        caller.say(
+            f"{material.missing_documents} relevant documents are not in the collection and cannot be learned from"
+        )
     if plan.repeated:
         caller.say(
             f"{counted(len(plan.repeated), 'query', 'queries')} in the same words as another: dropped from what "

@@ -30,7 +30,7 @@ WEIGHTS, OPTIMISER, HISTORY = "model.safetensors", "optimiser.pt", "history.json
 
 
 class Checkpoints:
-    """A folder with a folder an epoch, each whole or not there; only the last and the best are kept."""
+    """A folder with a folder per epoch, each whole or absent; only the last and the best are kept."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self._key = folder, content_key("epoch")
@@ -160,11 +160,11 @@ def run_epochs(
     epochs: int,
     patience: int | None = None,
 ) -> History:
-    """Trains for `epochs`, or until `patience` of them brought nothing better, and gives their history.
+    """Trains for `epochs`, or until `patience` of them brought nothing better, and returns their history.
 
-    `train_epoch(epoch)` learns and gives the mean loss, with its parts or without; it must depend on the learner's
-    state and the epoch's number alone. `validate(epoch)` measures the model as it is, the higher the better.
-    Epoch 0, before any training, is a candidate for the best like any other.
+    `train_epoch(epoch)` learns and returns the mean loss, with its parts or without; it must depend on the
+    learner's state and the epoch's number alone. `validate(epoch)` measures the model as it is, the higher the
+    better. Epoch 0, before any training, is a candidate for the best like any other.
     """
     history = checkpoints.history()
     if history is None:

@@ -1,4 +1,4 @@
-"""What decides a training, told by its content: a changed file under the same name is another training."""
+"""What a training depends on, by content: a changed file under the same name is another training."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ class GradedQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class GradedPairs:
-    """The queries to learn from; of each at most `positives` better documents an epoch, `negatives` pairs each."""
+    """The queries to learn from; at most `positives` better documents of each per epoch, with `negatives`
+    pairs each."""
 
     queries: tuple[GradedQuery, ...]
     negatives: int = 1
@@ -55,11 +56,11 @@ class GradedPairs:
         return cls(tuple(query for query in found if query.better), negatives, positives)
 
     def __len__(self) -> int:
-        """Pairs an epoch; a little less where some positives that are not always taken have few below them."""
+        """Pairs per epoch; a little less where some positives that are not always taken have few below them."""
         return sum(sum(self._counts(query)[::-1][: self.positives]) for query in self.queries)
 
     def _counts(self, query: GradedQuery) -> list[int]:
-        """How many pairs each better document gives, ascending."""
+        """How many pairs each better document makes, ascending."""
         return sorted(min(self.negatives, worse) for _, worse in query.better)
 
     def smallest_part(self, batch: int, parts: int) -> int:
@@ -69,11 +70,11 @@ class GradedPairs:
         return step // min(parts, step)
 
     def steps(self, batch: int) -> int:
-        """Steps an epoch, of at most so many pairs."""
+        """Steps per epoch, of at most so many pairs."""
         return max(1, math.ceil(len(self) / batch))
 
     def batches(self, seed: int, epoch: int, batch: int) -> list[list[GradedPair]]:
-        """The pairs of an epoch in steps of like sizes, none above `batch`."""
+        """The pairs of an epoch in steps of similar sizes, none above `batch`."""
         return in_parts(self.epoch(seed, epoch), self.steps(batch))
 
     def epoch(self, seed: int, epoch: int) -> list[GradedPair]:
@@ -102,7 +103,7 @@ class GradedPairs:
 
 
 def in_parts(items: Sequence[T], count: int) -> list[list[T]]:
-    """So many runs of items one after another, of sizes that differ by one at most; empty ones are left out."""
+    """So many runs of items one after another, of sizes that differ by one at most; empty ones are dropped."""
     edges = [number * len(items) // count for number in range(count + 1)]
     return [list(items[a:b]) for a, b in pairwise(edges) if a < b]
 

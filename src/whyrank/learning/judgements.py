@@ -2,7 +2,7 @@
 and how many queries and judgements each part has.
 
 Test judgements are neither learned from nor chosen by where a collection has others. Where it has one set of
-judgements only, its queries are parted, and what is used for what is said before anything is trained.
+judgements only, its queries are split, and what is used for what is said before anything is trained.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Judged:
     sources: Mapping[str, str] = field(default_factory=dict)
 
     def split(self, qids: Iterable[str], seed: int, most: int | None, where: str) -> Split:
-        """These queries parted as the test (and the part to choose by) are given; `most` are learned from."""
+        """These queries split as the test (and the part to choose by) are given; `most` are learned from."""
         known = list(qids)
         test = [qid for qid in known if qid in set(self.test or ())]
         if self.validation is None:

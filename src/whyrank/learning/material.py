@@ -23,8 +23,8 @@ class Material:
     candidates of a first stage and a relevant document that the collection holds. Texts are held, so that no epoch
     reads the collection again.
 
-    `positives` are the documents graded high enough; `lacking` counts those that the collection has no text of,
-    `left_out` the judged queries that are not among these.
+    `positives` are the documents graded high enough; `missing_documents` counts those that the collection has no
+    text of, `dropped_queries` the judged queries that are not among these.
     """
 
     name: str
@@ -33,8 +33,8 @@ class Material:
     candidates: Run
     positives: dict[str, tuple[str, ...]]
     texts: dict[str, str]
-    lacking: int
-    left_out: int
+    missing_documents: int
+    dropped_queries: int
 
     @classmethod
     def of(
@@ -67,8 +67,8 @@ class Material:
             candidates=candidates,
             positives=positives,
             texts=collection.texts(_documents(candidates, positives)),
-            lacking=sum(len(judged[qid]) - len(held[qid]) for qid in chosen),
-            left_out=len(judged) - len(usable),
+            missing_documents=sum(len(judged[qid]) - len(held[qid]) for qid in chosen),
+            dropped_queries=len(judged) - len(usable),
         )
 
     @property
@@ -123,7 +123,7 @@ class Candidates:
         return cls(rows, pairs, {qid: material.qrels[qid] for qid in chosen})
 
     def measured(self, ranker: Ranker, measures: Sequence[str], progress: Progress | None = None) -> Values:
-        """The measures of the candidates in the order that the ranker gives them."""
+        """The measures of the candidates in the ranker's order."""
         return self.values(self.scores(ranker, progress), measures)
 
     def scores(self, ranker: Ranker, progress: Progress | None = None) -> list[float]:

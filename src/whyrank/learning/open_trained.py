@@ -57,9 +57,9 @@ def load_trained(checkpoint: Checkpoint, device: torch.device | str = "cpu") -> 
     return as_ranker(network.to(device).eval(), checkpoint)
 
 
-def _own_entry(told: Any, path: Path) -> OwnEntry:
+def _own_entry(value: Any, path: Path) -> OwnEntry:
     try:
-        return typed(told, OwnEntry)
+        return typed(value, OwnEntry)
     except NotJson as error:
         raise UserError(f"entry {OWN_ENTRY}: {error}", where=path) from error
 

@@ -95,7 +95,7 @@ class Learner:
         return [weight for group in self.optimiser.param_groups for weight in group["params"]]
 
     def step(self, loss: Tensor) -> float:
-        """Goes one step down the gradient of the loss, which it gives as a number."""
+        """Goes one step down the gradient of the loss, which it returns as a number."""
         value = finite("the loss", loss)
         self.start()
         loss.backward()
@@ -124,7 +124,7 @@ class Learner:
 
 
 def finite(what: str, loss: Tensor) -> float:
-    """A loss as a number; NotFinite, with what it is, where it is none."""
+    """A loss as a number; raises NotFinite where it is NaN or infinite."""
     value = float(loss.detach())
     if not math.isfinite(value):
         raise NotFinite(f"{what} is {value}")

@@ -17,7 +17,7 @@ from whyrank.learning.optimisation import Learner, NotFinite, finite, seeded
 from whyrank.learning.processes import Processes
 from whyrank.learning.settings import TrainSettings
 
-#: The name under which the critics' loss is told; it is no part of the model's.
+#: The name of the critics' loss, which is no part of the model's.
 CRITICS = "critics"
 #: Called with the epoch, the step in it (from 1) and the mean losses of the epoch so far, by name.
 OnStep = Callable[[int, int, dict[str, float]], object]
@@ -84,7 +84,7 @@ class PairEpochs:
     on_step: OnStep | None = None
 
     def train(self, epoch: int) -> Learned:
-        """Learns from each pair of the epoch once; gives the mean losses over the pairs."""
+        """Learns from each pair of the epoch once; returns the mean losses over the pairs."""
         mean = Mean()
         self.learners.network.train()
         with seeded(self.seed, epoch, *[self.processes.index] * (self.processes.index > 0)):
@@ -109,15 +109,15 @@ class PairEpochs:
             raise NotFinite(f"{error} in {where}") from error
 
     def _backward(self, part: Sequence[GradedPair], share: float) -> dict[str, float]:
-        """A step of the critics, and a backward pass of this share of the model's step; gives the losses."""
+        """A step of the critics, and a backward pass of this share of the model's step; returns the losses."""
         numbers = {qid: number for number, qid in enumerate(dict.fromkeys(pair.qid for pair in part))}
         queries = [numbers[pair.qid] for pair in part] * 2
         output = self._output(part)
         criticised = self._criticise(output.detached(), queries)
         losses = self.learners.network.losses(output, queries)
-        told = {name: finite(f"the {name} loss", loss) for name, loss in losses.items()}
+        values = {name: finite(f"the {name} loss", loss) for name, loss in losses.items()}
         (share * _sum(losses)).backward()
-        return {**told, **criticised}
+        return {**values, **criticised}
 
     def _criticise(self, output: Output, queries: Sequence[int]) -> dict[str, float]:
         """A step of the critics, if there are any and the queries teach them something."""

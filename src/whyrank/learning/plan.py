@@ -61,7 +61,7 @@ class Plan:
         return [Job(fold, seed) for fold in range(1, len(self.splits) + 1) for seed in self.seeds]
 
     def pairs(self, fold: int) -> GradedPairs:
-        """What a fold learns from."""
+        """The pairs that a fold learns from."""
         return self._pairs[fold - 1]
 
     @cached_property
@@ -159,7 +159,7 @@ def cut_queries(built: Network, material: Material) -> tuple[str, ...]:
 def backbone_checkpoint(name: str) -> Checkpoint:
     """The checkpoint of a backbone, without what it says of how it is used as a ranker."""
     if name == "bm25":
-        raise UserError("bm25 is no backbone", todo="give a BERT-family checkpoint, such as bi-minilm-l6")
+        raise UserError("bm25 is not a backbone", todo="give a BERT-family checkpoint, such as bi-minilm-l6")
     found = replace(find_checkpoint(name), settings={})
     check_links(found.folder, is_tokenizer_file)  # its tokenizer will be copied, which must not fail in the end
     return found
@@ -225,7 +225,7 @@ def check_splits(plan: Plan) -> None:
                 )
         if not plan.pairs(number).queries:
             raise UserError(
-                f"the training queries of fold {number} have no relevant document with a worse one beside it",
+                f"the training queries of fold {number} have no pair of a better and a worse document",
                 where=plan.material.name,
                 todo="judgements of a lower grade, or more candidates (depth), are needed",
             )

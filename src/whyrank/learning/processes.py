@@ -1,6 +1,6 @@
 """One process, or several that learn from the same batches, each from its share.
 
-Every process reads its share of a batch's pairs; the outputs are put together, so that each process computes the
+Every process reads its share of a batch's pairs; the outputs are gathered, so that each process computes the
 losses of the whole batch and goes back through its own share only; the gradients are then added up. So several
 processes do what one would, whatever the losses compare within a batch, as long as these depend on the learned
 parameters through the outputs alone.

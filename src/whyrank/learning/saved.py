@@ -65,19 +65,19 @@ def _config(network: Network, backbone: Checkpoint, facts: Mapping[str, Any]) ->
     }  # fmt: skip
     if has_form(network):
         return {**classifier_config(backbone.config), OWN_ENTRY: own}
-    told = {name: value for name, value in backbone.config.items() if name != OWN_ENTRY}
+    original = {name: value for name, value in backbone.config.items() if name != OWN_ENTRY}
     return {
         "model_type": f"{OWN_TYPE}{network.name}",
         "architectures": [type(network).__name__],
-        OWN_ENTRY: {**own, "backbone_config": told},
+        OWN_ENTRY: {**own, "backbone_config": original},
     }
 
 
 def _tell_length(network: Network, path: Path) -> None:
     """Whoever opens the folder elsewhere should cut texts where this model does."""
     assert isinstance(network, TransformerNetwork)
-    told = read_json(path, dict[str, Any]) if path.exists() else {}
-    write_json(path, {**told, "model_max_length": network.chunker.max_length})
+    known = read_json(path, dict[str, Any]) if path.exists() else {}
+    write_json(path, {**known, "model_max_length": network.chunker.max_length})
 
 
 def _elsewhere(network: Network) -> str:

@@ -23,7 +23,7 @@ class TrainSettings:
     `critic_rate` the critics' (always the same); the rates rise over the share `warm_up` of all steps and then
     fall to 0. `decay` is the weight decay of matrices, `clip` the largest norm of a gradient.
 
-    Candidates graded `positive` or more are learned from, at most `positives` of a query an epoch, each with so
+    Candidates graded `positive` or more are learned from, at most `positives` per query and epoch, each with so
     many (`negatives`) of a lower grade. With `unfound`, so are relevant documents that the first stage did not
     find: more to learn from, but then the better document is often the one that the first stage ranks lower, which
     it seldom is among candidates. `select` chooses the epoch on the validation queries, by their first

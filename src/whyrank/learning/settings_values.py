@@ -35,14 +35,14 @@ def names_of(kind: type) -> list[str]:
     return [field.name for field in fields(kind)]
 
 
-def settings_of(kind: type[S], told: Mapping[str, Any], where: str | Path | None = None) -> S:
-    """A dataclass of settings from values by name, texts or typed; what is not told keeps its default."""
+def settings_of(kind: type[S], given: Mapping[str, Any], where: str | Path | None = None) -> S:
+    """A dataclass of settings from values by name, texts or typed; what is not given keeps its default."""
     known = names_of(kind)
     hints = get_type_hints(kind)
-    for name in told:
+    for name in given:
         if name not in known:
             raise UserError(f"no setting is called '{name}'", where=where, todo=nearest(name, known))
-    values = {name: typed(name, value, hints[name], where) for name, value in told.items()}
+    values = {name: typed(name, value, hints[name], where) for name, value in given.items()}
     with located(where):
         return kind(**values)
 

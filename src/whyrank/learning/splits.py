@@ -1,6 +1,6 @@
-"""Queries parted into those that are learned from, those that choose the model, and those it is tested on.
+"""Queries split into those that are learned from, those that choose the model, and those it is tested on.
 
-Parted by query, never by pair: two pairs of one query are not independent, and a model that has seen one of them
+Split by query, never by pair: two pairs of one query are not independent, and a model that has seen one of them
 in training has seen half of the other. A query that comes again in the same words, under another id, is the same.
 """
 

@@ -14,7 +14,7 @@ from whyrank.learning.trainer import Fitted, Trainer
 
 
 def training_result(trainer: Trainer, fitted: Sequence[Fitted], first_stage: str) -> Training:
-    """Everything that the jobs of a plan came to; `first_stage` says where the candidates are from."""
+    """The result of all jobs of a plan; `first_stage` says where the candidates are from."""
     plan, material, first = trainer.plan, trainer.plan.material, first_stage_values(trainer.plan)
     models = tuple(_model(trainer, one) for one in fitted)
     numbers = range(1, len(plan.splits) + 1)
@@ -30,7 +30,7 @@ def training_result(trainer: Trainer, fitted: Sequence[Fitted], first_stage: str
         judgements=JudgementsUsed.of(plan.judged, plan.splits),
         queries=len(material.queries),
         without_candidates=material.not_found,
-        missing_documents=material.lacking,
+        missing_documents=material.missing_documents,
         cut_queries=len(plan.cut_queries),
         repeated_queries=len(plan.repeated),
         pairs=tuple(len(plan.pairs(fold)) for fold in numbers),

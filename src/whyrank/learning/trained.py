@@ -28,7 +28,7 @@ from whyrank.text.tokens import Tokens
 
 #: What every trained model is loaded as.
 KIND = "trained"
-#: Characters a token, about: only the sizes of batches depend on it.
+#: Characters per token, about: only the sizes of batches depend on it.
 CHARACTERS = 4
 
 
@@ -61,8 +61,8 @@ class Trained(NeuralRanker):
         return [weight for name, weight in state.items() if not name.startswith("backbone.")]
 
     def fingerprint(self) -> str:
-        """Of all that decides a score: beside the weights, which model they are of and how it was told to be."""
-        return hashlib.sha256(f"{super().fingerprint()} {_told(self.network)}".encode()).hexdigest()
+        """Of all that decides a score: the weights, which model they are of, and its settings."""
+        return hashlib.sha256(f"{super().fingerprint()} {_settings_text(self.network)}".encode()).hexdigest()
 
     @property
     def document_length(self) -> int:
@@ -90,7 +90,7 @@ class Trained(NeuralRanker):
         return tokens
 
     def opened_inputs(self, pairs: Sequence[Pair], side: str = "document") -> Inputs:
-        """One sequence a pair. A document of which not all is read can be opened where one chunk was asked for."""
+        """One sequence per pair. A document that is not read whole can be opened where one chunk was asked for."""
         chunks = self.network.read(pairs)
         if reason := self._why_not_opened(chunks):
             todo = f"give --max-length {self.max_length}, which cuts documents there, or shorter pairs"
@@ -144,8 +144,8 @@ class TrainedOnWords(Ranker):
 
     def fingerprint(self) -> str:
         config = {key: value for key, value in self.checkpoint.config.items() if key not in NOT_CONTENT}
-        told = f"{json.dumps([self.kind, config], sort_keys=True, default=str)} {_told(self.network)}"
-        digest = hashlib.sha256(told.encode())
+        about = f"{json.dumps([self.kind, config], sort_keys=True, default=str)} {_settings_text(self.network)}"
+        digest = hashlib.sha256(about.encode())
         tokenizer = self.checkpoint.folder / "tokenizer.json"
         digest.update(tokenizer.read_bytes() if tokenizer.exists() else b"")
         for name, weight in self.network.state_dict().items():
@@ -153,7 +153,7 @@ class TrainedOnWords(Ranker):
         return digest.hexdigest()
 
 
-def _told(network: Network) -> str:
+def _settings_text(network: Network) -> str:
     """Which model it is, with its settings."""
     return json.dumps([network.name, asdict(network.settings)], sort_keys=True)
 

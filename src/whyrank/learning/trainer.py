@@ -44,7 +44,7 @@ class Fitted:
 class Trainer:
     """The jobs of a plan.
 
-    Models go to `folder`/models, an ordinary folder a job. `work` holds what a kill must not lose: the last and
+    Models go to `folder`/models, an ordinary folder per job. `work` holds what a kill must not lose: the last and
     the best epoch of the running job, and the results of those that are finished. `about` says more of what was
     learned from, for the models' cards.
     """

@@ -71,9 +71,7 @@ def finetune(
     )  # fmt: skip
     opened = open_collection(collection) if isinstance(collection, str) else collection
     known = judged(opened, most=queries)
-    cut: dict[str, Any] = (
-        {} if ranker == "bm25" else {"max_length": max_length}
-    )  # BM25 is to be refused for what it is
+    cut: dict[str, Any] = {} if ranker == "bm25" else {"max_length": max_length}  # BM25 is refused for what it is
     given = load(ranker, collection=known.collection, device=device, **cut) if isinstance(ranker, str) else ranker
     model = cross_encoder(given)
     caller.say(f"{model.name}: {model.source}; reads {model.max_length} tokens of a pair")
@@ -134,8 +132,8 @@ def tuning_result(
         judgements=JudgementsUsed.of(tuner.judged, [tuner.split]),
         positives=tuner.pairs.positives,
         pairs=len(tuner.pairs),
-        missing_documents=material.lacking,
-        dropped_queries=material.left_out,
+        missing_documents=material.missing_documents,
+        dropped_queries=material.dropped_queries,
         aligned_tokens=tuner.aligned.tokens if tuner.aligned else None,
         means=means,
         differences=differences,
@@ -149,7 +147,8 @@ def _say_plan(tuner: FineTuner, caller: Caller) -> None:
         caller.say(line)
     parts = ", ".join(f"{len(qids)} {part}" for part, qids in tuner.split)
     caller.say(f"queries: {parts}; {tuner.pairs.positives} positives, {len(tuner.pairs)} pairs per epoch")
-    if tuner.material.lacking:
+    if tuner.material.missing_documents:
         caller.say(
-            f"{tuner.material.lacking} relevant documents are not in the collection and cannot be learned from"
+            f"{tuner.material.missing_documents} relevant documents are not in the collection and cannot be "
+            "learned from"
         )

@@ -51,7 +51,7 @@ class PointwiseEpochs:
     on_step: OnStep | None = None
 
     def train(self, learner: Learner, epoch: int) -> float:
-        """Learns from each example of the epoch once; gives the mean loss over the examples."""
+        """Learns from each example of the epoch once; returns the mean loss over the examples."""
         learner.module.train()
         total, seen = 0.0, 0
         with seeded(self.seed, epoch):
@@ -98,7 +98,7 @@ class PairsToLearn:
         return cls(tuple((qid, material.positives[qid], material.negatives(qid)) for qid in qids), negatives)
 
     def __len__(self) -> int:
-        """Examples an epoch; every epoch has as many."""
+        """Examples per epoch, the same in every epoch."""
         return sum(len(positives) * (1 + self._drawn(pool)) for _, positives, pool in self.queries)
 
     @property
@@ -106,7 +106,7 @@ class PairsToLearn:
         return sum(len(positives) for _, positives, _ in self.queries)
 
     def steps(self, batch: int) -> int:
-        """Steps an epoch, in batches of so many examples."""
+        """Steps per epoch, in batches of so many examples."""
         return math.ceil(len(self) / batch)
 
     def batches(self, seed: int, epoch: int, batch: int) -> list[list[Example]]:

@@ -29,8 +29,8 @@ from whyrank.rankers.ranker import ScoreNotFinite
 class FineTuner:
     """All jobs on one split of one collection.
 
-    Models go to `folder`/models, an ordinary checkpoint folder a job. `work` holds what a kill must not lose: the
-    last and the best epoch of the running job, and the results of those that are finished. `aligned` is
+    Models go to `folder`/models, an ordinary checkpoint folder per job. `work` holds what a kill must not lose:
+    the last and the best epoch of the running job, and the results of those that are finished. `aligned` is
     needed by aligned conditions only.
     """
 
@@ -64,12 +64,12 @@ class FineTuner:
         collection, given = judged.collection, judged.test is not None
         most = None if given else settings.queries
         material = Material.of(collection, first, k=settings.depth, positive=settings.positive, most=most)
-        parted = (
+        split = (
             judged.split(material.queries, settings.seed, settings.queries, collection.name)
             if given
             else split_queries(material.queries, settings.seed, where=collection.name)
         )
-        split = parted.unrepeated(material.queries)
+        split = split.unrepeated(material.queries)
         aligned = AlignedEmbeddings.of(ranker, collection) if settings.aligns else None
         return cls(ranker, material, split, settings, folder=folder, work=work, judged=judged, aligned=aligned)
 

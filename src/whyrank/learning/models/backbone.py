@@ -30,7 +30,7 @@ class Backbone(nn.Module):
 
     @classmethod
     def of(cls, checkpoint: Checkpoint) -> Backbone:
-        """The checkpoint's weights; a head it may have for another task is left out."""
+        """The checkpoint's weights; a head it may have for another task is dropped."""
         module = checkpoint.model("AutoModel", any_head=True)
         return cls(module, checkpoint.pieces(open_encoder(module).max_length), checkpoint)
 

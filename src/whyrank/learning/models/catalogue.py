@@ -1,12 +1,15 @@
-"""The models that can be trained, by name, imported when they are asked for."""
+"""The models that can be trained, by name, imported when asked for; a new one is a file and a line here."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from whyrank.core.errors import UserError, nearest
-from whyrank.learning.models.network import Network
+
+if TYPE_CHECKING:
+    from whyrank.learning.models.network import Network
 
 #: Name -> 'module:class'.
 MODELS = {
@@ -22,7 +25,7 @@ MODELS = {
 
 
 def model_class(name: str, where: Path | None = None) -> type[Network]:
-    """The class of a model, by what `--model` calls it."""
+    """The class of a model, by its name."""
     if name not in MODELS:
         raise UserError(f"no model is called '{name}'", where=where, todo=nearest(name, MODELS))
     module, found = MODELS[name].split(":")

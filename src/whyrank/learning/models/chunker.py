@@ -1,4 +1,4 @@
-"""From texts to chunks: how a query is cut, a document parted, and what was read kept for the next time."""
+"""From texts to chunks: how a query is cut, a document split, and what was read cached."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SPECIAL = 4
 #: What stands between spaces.
 WORD = re.compile(r"\S+")
 #: Tokens, six bytes each, and queries that are kept in case they are read again, as validation does every epoch;
-#: what a chunk takes beside its tokens counts as so many more.
+#: a chunk counts as so many tokens more than it has.
 KEPT_TOKENS, KEPT_QUERIES, BESIDE_TOKENS = 4_000_000, 10_000, 64
 
 
@@ -78,16 +78,16 @@ class Chunker:
 
     def of(self, pairs: Sequence[Pair], device: torch.device | str = "cpu") -> Chunks:
         """The chunks of some (query, document) examples."""
-        each = [self._remembered(pair) for pair in pairs]
+        each = [self._read_text(pair) for pair in pairs]
         chunks = [chunk for one in each for chunk in one.chunks]
         owner = [i for i, one in enumerate(each) for _ in one.chunks]
         return self._batch(chunks, owner, len(pairs), sum(one.cut for one in each), device)
 
     def cuts(self, query: str, text: str) -> bool:
         """Whether not all of an example is read."""
-        return self._remembered((query, text)).cut
+        return self._read_text((query, text)).cut
 
-    def _remembered(self, pair: Pair) -> ReadText:
+    def _read_text(self, pair: Pair) -> ReadText:
         return self._read.get(pair, lambda: self._chunks(*pair))
 
     def _chunks(self, query: str, text: str) -> ReadText:

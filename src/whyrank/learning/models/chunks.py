@@ -10,7 +10,7 @@ from torch import Tensor
 
 from whyrank.encoders.inputs import Inputs
 
-#: What a token may be, beside [CLS] and padding, which are 0.
+#: What a token may be, except [CLS] and padding, which are 0.
 ROLES = ("query", "document", "middle", "final")
 
 
@@ -61,7 +61,7 @@ class Chunks:
         counts = self.counts.to(values.dtype)
         return self.sum_over_chunks(values) / counts.view(-1, *[1] * (values.ndim - 1))
 
-    def beside(self, values: Tensor) -> tuple[Tensor, Tensor]:
+    def side_by_side(self, values: Tensor) -> tuple[Tensor, Tensor]:
         """[C, ...] -> [B, P, ...]: each example's chunks side by side, zeros after its last; and which of them
         are there [B, P]."""
         place = torch.arange(len(self), device=self.owner.device) - self.first[self.owner]
@@ -78,7 +78,7 @@ class OpenedChunks(Inputs):
 
     @classmethod
     def of_chunks(cls, chunks: Chunks) -> Self:
-        """The chunks' own inputs; there must be one chunk an example."""
+        """The chunks' own inputs; there must be one chunk per example."""
         assert len(chunks) == chunks.examples, "an example of several chunks is no one sequence"
         roles = torch.zeros_like(chunks.inputs.ids)
         for number, name in enumerate(ROLES, start=1):

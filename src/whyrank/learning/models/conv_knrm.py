@@ -61,7 +61,7 @@ class ConvKnrm(WordNetwork):
     def output(self, batch: Reading) -> Output:
         asked, counted = batch.query != PADDING, batch.document != PADDING
         queries, documents = (
-            self.ngrams(self.lexicon.embed(part, batch.strangers)) for part in (batch.query, batch.document)
+            self.ngrams(self.lexicon.embed(part, batch.unknown)) for part in (batch.query, batch.document)
         )
         matches = [
             soft_frequencies(kernel_sums(query @ document.mT, counted), asked, self.settings.log_scale)

@@ -91,7 +91,7 @@ class Drmm(WordNetwork):
 
     def _directions(self, units: Tensor, batch: Reading) -> Tensor:
         """The unit vectors [U, d] of some units, in double precision."""
-        return functional.normalize(self.lexicon.embed(units, batch.strangers).double(), dim=-1)
+        return functional.normalize(self.lexicon.embed(units, batch.unknown).double(), dim=-1)
 
     def gates(self, query: Tensor, asked: Tensor) -> Tensor:
         """softmax_i(w IDF_i) [B, m] over the units that are no padding."""

@@ -25,7 +25,7 @@ from whyrank.learning.models.word_graph import (
 @dataclass(frozen=True)
 class GraphShape:
     """How graphs are made: which relations count, by which norm, with the projections W shared by all layers or
-    one a layer, and whether always as S x S matrices."""
+    one per layer, and whether always as S x S matrices."""
 
     masking: str = "adaptive"
     norm: str = "element"

@@ -76,7 +76,7 @@ class Scene(NamedTuple):
 
 
 class LayerRead(NamedTuple):
-    """What a layer gives: the vectors [B, d] that its value is made of, and parts that losses and figures read."""
+    """The vectors [B, d] that a layer's value is made of, and parts that losses and figures read."""
 
     vectors: list[Tensor]
     parts: dict[str, Tensor]

@@ -25,7 +25,7 @@ from whyrank.text.tokens import Span
 #: Stands after the last unit of a text.
 PADDING = -1
 #: Units, four bytes each, that are kept in case their texts are read again, as candidates are every epoch; what a
-#: text takes beside its units counts as so many more.
+#: text takes besides its units counts as so many more.
 KEPT_UNITS, BESIDE_UNITS = 10_000_000, 100
 
 
@@ -33,13 +33,13 @@ KEPT_UNITS, BESIDE_UNITS = 10_000_000, 100
 class Reading:
     """B examples as the numbers of their units: queries [B, m] and documents [B, n], padded on the right.
 
-    Numbers from the lexicon's size on are units that it does not know, whose vectors are `strangers` [k, d].
+    Numbers from the lexicon's size on are units that it does not know, whose vectors are `unknown` [k, d].
     `cut` counts the examples of which not all was read.
     """
 
     query: Tensor
     document: Tensor
-    strangers: Tensor
+    unknown: Tensor
     cut: int = 0
 
     @property
@@ -88,7 +88,7 @@ class Lexicon(nn.Module, ABC):
     def frequencies(self, collection: Collection) -> tuple[Tensor, int]:
         """In how many documents each unit is [V], and how many documents there are."""
 
-    def strangers(self, new: dict[str, int]) -> Tensor:
+    def unknown_vectors(self, new: dict[str, int]) -> Tensor:
         """The vectors [k, d] of the new units; here there are none."""
         return self.vectors.new_zeros(0, self.width)
 
@@ -105,7 +105,7 @@ class Lexicon(nn.Module, ABC):
         texts = [(self._units(query, most), self._units(text, most)) for query, text in pairs]
         queries, documents = ([self._numbers(one, new) for one in some] for some in zip(*texts, strict=True))
         cut = sum(query.cut or document.cut for query, document in texts)
-        return Reading(self._padded(queries), self._padded(documents), self.strangers(new), cut)
+        return Reading(self._padded(queries), self._padded(documents), self.unknown_vectors(new), cut)
 
     def _units(self, text: str, most: int) -> Units:
         return self._read.get((text, most), lambda: Units.of(self.units(text), most))
@@ -122,11 +122,11 @@ class Lexicon(nn.Module, ABC):
         rows = [text + [PADDING] * (longest - len(text)) for text in texts]
         return torch.tensor(rows, device=self.vectors.device)
 
-    def embed(self, numbers: Tensor, strangers: Tensor) -> Tensor:
+    def embed(self, numbers: Tensor, unknown: Tensor) -> Tensor:
         """The vectors [B, n, d] of some numbers [B, n], zero where they are padding."""
         found = functional.embedding(numbers.clamp(0, len(self) - 1), self.vectors)
-        if len(strangers):
-            unknown = strangers[(numbers - len(self)).clamp_min(0)]
+        if len(unknown):
+            unknown = unknown[(numbers - len(self)).clamp_min(0)]
             found = torch.where((numbers >= len(self))[..., None], unknown, found)
         return found * (numbers != PADDING)[..., None]
 

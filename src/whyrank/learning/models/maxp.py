@@ -53,5 +53,5 @@ class BertMaxP(TransformerNetwork):
         return cls(settings, ingredients.backbone())
 
     def head(self, states: list[Tensor], chunks: Chunks) -> Output:
-        scores, there = chunks.beside(self.score(self.dropout(states[-1][:, 0]))[:, 0])
+        scores, there = chunks.side_by_side(self.score(self.dropout(states[-1][:, 0]))[:, 0])
         return Output(scores.masked_fill(~there, -torch.inf).max(dim=1).values, {})

@@ -58,7 +58,7 @@ class Ingredients:
 
 @dataclass(frozen=True)
 class NetworkSettings:
-    """What every model can be told. `rank_loss` is `sigmoid` (of f = sigmoid(g), as DGRe's equations) or `raw`
+    """The settings of every model. `rank_loss` is `sigmoid` (of f = sigmoid(g), as DGRe's equations) or `raw`
     (of g itself, as the other papers); `margin` is the hinge's."""
 
     max_length: int = 512
@@ -80,7 +80,7 @@ class Network(nn.Module, ABC):
 
     #: What `--model` calls it.
     name: ClassVar[str]
-    #: The dataclass of what it can be told.
+    #: The dataclass of its settings.
     Settings: ClassVar[type[NetworkSettings]] = NetworkSettings
     settings: Any
     #: Estimators with an optimiser of their own, which only ever goes up their bounds; None where there are none.

@@ -1,4 +1,4 @@
-"""PARADE (Li et al. 2020): passages are read one by one, and what was read of them is put together.
+"""PARADE (Li et al. 2020): passages are read one by one, and their vectors are merged.
 
 g(q, d) = w . dropout(a(CLS_1, ..., CLS_P)) + b        passages of 150 words that share 50
 
@@ -70,7 +70,7 @@ class Parade(TransformerNetwork):
         return cls(settings, ingredients.backbone())
 
     def head(self, states: list[Tensor], chunks: Chunks) -> Output:
-        together = self.aggregate(*chunks.beside(states[-1][:, 0]))
+        together = self.aggregate(*chunks.side_by_side(states[-1][:, 0]))
         return Output(self.score(self.dropout(together))[:, 0], {})
 
 

@@ -37,8 +37,8 @@ class KnownWords(NamedTuple):
 class WordLexicon(Lexicon):
     """The words of a collection that a file has, and all words of the collection's queries.
 
-    A word that the file lacks has the vector of a stranger (see `word_vectors`), as long as the file's vectors are
-    in the mean. The spelling of the words is part of the saved state.
+    A word that the file lacks has a vector made of its letters (see `hashed_vector`), as long as the file's
+    vectors are in the mean. The spelling of the words is part of the saved state.
     """
 
     mean_length: Tensor
@@ -70,10 +70,10 @@ class WordLexicon(Lexicon):
             documents += 1
         return torch.tensor([counts[row] for row in range(len(self))], dtype=torch.float64), documents
 
-    def strangers(self, new: dict[str, int]) -> Tensor:
+    def unknown_vectors(self, new: dict[str, int]) -> Tensor:
         if not new:
-            return super().strangers(new)
-        unit = torch.stack([stranger(word, self.width) for word in new])
+            return super().unknown_vectors(new)
+        unit = torch.stack([hashed_vector(word, self.width) for word in new])
         return unit.to(self.vectors.device) * self.mean_length
 
     def get_extra_state(self) -> Tensor:
@@ -93,7 +93,7 @@ def _known_words(path: str, collection: Collection | None) -> KnownWords:
     length = vectors.norm(dim=1).mean()
     asked = [] if collection is None else chain.from_iterable(map(words, collection.queries.values()))
     more = [word for word in dict.fromkeys(asked) if word not in found]
-    unknown = [stranger(word, vectors.shape[1])[None] * length for word in more]
+    unknown = [hashed_vector(word, vectors.shape[1])[None] * length for word in more]
     return KnownWords([*found, *more], torch.cat([vectors, *unknown]), length)
 
 
@@ -150,8 +150,8 @@ def _fields(line: Line) -> list[str]:
 def _word(line: Line, fields: list[str], size: int) -> str:
     """What stands before the numbers; GloVe's largest file has a few `words` with spaces in them."""
     if size < 1 or len(fields) <= size or (len(fields) > size + 1 and _is_number(fields[1])):
-        told = f"{len(fields) - 1} number{'s' * (len(fields) != 2)} after the word"
-        raise line.wrong(told + (f", not {size} as before" if size > 0 else ""), FORMAT)
+        found = f"{len(fields) - 1} number{'s' * (len(fields) != 2)} after the word"
+        raise line.wrong(found + (f", not {size} as before" if size > 0 else ""), FORMAT)
     return " ".join(fields[:-size])
 
 
@@ -171,7 +171,7 @@ def _numbers(line: Line, fields: list[str]) -> Tensor:
     return torch.tensor([float(field) for field in fields])
 
 
-def stranger(word: str, size: int) -> Tensor:
+def hashed_vector(word: str, size: int) -> Tensor:
     """The unit vector [d] of a word that no file has: a hash of its letters, the same everywhere and always.
 
     Two such words are about orthogonal, as words that have nothing to do with each other are.

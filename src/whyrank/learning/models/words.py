@@ -47,6 +47,6 @@ def _take_sizes(module: nn.Module, state: dict[str, Tensor], prefix: str, *_: An
     """Makes each tensor as large as in the state to be loaded, which alone knows how many units there are and how
     wide their vectors."""
     for name, own in chain(module.named_parameters(), module.named_buffers()):
-        told = state.get(prefix + name)
-        if told is not None and told.shape != own.shape:
-            own.data = own.new_empty(told.shape)
+        saved = state.get(prefix + name)
+        if saved is not None and saved.shape != own.shape:
+            own.data = own.new_empty(saved.shape)
