@@ -1,0 +1,161 @@
+"""A query and its hits as search engines return them: Elasticsearch, OpenSearch, Vespa, Solr, or a plain list.
+
+    {"hits": {"hits": [{"_id": "7", "_score": 3.1, "_source": {"title": "...", "body": "..."}}]}}
+    {"root": {"children": [{"id": "7", "relevance": 3.1, "fields": {"title": "..."}}]}}
+    {"response": {"docs": [{"id": "7", "body": "..."}]}}
+    ["a text", "another"]    or    [{"id": "7", "text": "..."}]    or    {"query": "...", "hits": [...]}
+
+Which fields hold the identifier, the title and the text is guessed from their names unless it is given, and
+`fields` says what was taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from whyrank.core.errors import UserError, located, nearest
+from whyrank.core.json_file import read_json
+
+#: Names that a field may have, the likeliest first.
+IDS = ("_id", "id", "docno", "docid", "doc_id", "documentid", "url")
+TITLES = ("title", "name", "headline")
+TEXTS = ("text", "body", "content", "contents", "passage", "segment", "description", "abstract", "summary")
+SCORES = ("_score", "score", "relevance")
+#: Where the fields of a hit stand, of the engines that do not put them beside its id.
+INSIDE = ("_source", "fields")
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Which fields of the hits are read; None is guessed, and a title may be absent."""
+
+    id: str | None = None
+    title: str | None = None
+    text: str | None = None
+
+    def __str__(self) -> str:
+        """`id from _id, title from title, text from body`"""
+        return ", ".join(f"{what} from {field}" for what, field in vars(self).items() if field)
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One document of a result list: its text begins with the title, if there is one."""
+
+    docid: str
+    text: str
+    score: float | None = None
+
+
+@dataclass(frozen=True)
+class Hits:
+    """A result list, best first, its query where the file names it, and the fields that were read."""
+
+    query: str | None
+    documents: tuple[Hit, ...]
+    fields: Fields
+
+
+def read_hits(path: Path | str, fields: Fields | None = None) -> Hits:
+    """The hits of a JSON file."""
+    with located(str(path)):
+        return hits_of(read_json(path), fields)
+
+
+def hits_of(value: Any, fields: Fields | None = None) -> Hits:
+    """The hits of parsed JSON, in any of the forms above."""
+    listed = _listed(value)
+    if not listed:
+        raise UserError("no hits", todo="give a query's hits: a JSON list, or what a search engine returned")
+    query = value.get("query") if isinstance(value, dict) and isinstance(value.get("query"), str) else None
+    if all(isinstance(one, str) for one in listed):
+        return Hits(query, _checked([Hit(str(i), text) for i, text in enumerate(listed)]), Fields())
+    rows = [_row(one, number) for number, one in enumerate(listed)]
+    chosen = _chosen(rows, fields or Fields())
+    return Hits(query, _checked([_hit(row, chosen, number) for number, row in enumerate(rows)]), chosen)
+
+
+def _listed(value: Any) -> list[Any]:
+    """The list of hits, wherever it stands."""
+    for place in ((), ("hits", "hits"), ("hits",), ("root", "children"), ("response", "docs"), ("docs",)):
+        inside = value
+        for key in place:
+            inside = inside.get(key) if isinstance(inside, dict) else None
+        if isinstance(inside, list):
+            return inside
+    keys = f"its keys are {', '.join(value) or 'none'}" if isinstance(value, dict) else f"a {type(value).__name__}"
+    raise UserError(
+        f"no list of hits here ({keys})", todo="give a list, hits.hits, root.children or response.docs"
+    )
+
+
+def _row(hit: Any, number: int) -> dict[str, Any]:
+    """The fields of a hit, those inside of it beside its own."""
+    if not isinstance(hit, dict):
+        raise UserError(
+            f"hit {number} is a {type(hit).__name__}", todo="give all hits as texts, or all as objects"
+        )
+    inside = [hit[key] for key in INSIDE if isinstance(hit.get(key), dict)]
+    return {**{key: value for key, value in hit.items() if key not in INSIDE}, **(inside[0] if inside else {})}
+
+
+def _chosen(rows: Sequence[Mapping[str, Any]], given: Fields) -> Fields:
+    """The fields that are read: those given, which must be there, or the likeliest of the first hit's."""
+    known = dict.fromkeys(key for row in rows for key in row)
+    for field in (given.id, given.title, given.text):
+        if field is not None and field not in known:
+            raise UserError(f"no hit has a field '{field}'", todo=nearest(field, known))
+    text = given.text or _first(known, TEXTS) or _longest(rows)
+    title = given.title or _first(known, TITLES)
+    if text is None:
+        raise UserError(f"no field of the hits holds a text (they have {', '.join(known)})", todo="name it")
+    return Fields(given.id or _first(known, IDS), None if title == text else title, text)
+
+
+def _first(known: Mapping[str, None], names: Sequence[str]) -> str | None:
+    by_name = {key.lower(): key for key in reversed(list(known))}
+    return next((by_name[name] for name in names if name in by_name), None)
+
+
+def _longest(rows: Sequence[Mapping[str, Any]]) -> str | None:
+    """The field whose texts are longest, of those that hold only texts of several words."""
+    sizes: dict[str, int] = {}
+    for row in rows:
+        for key, value in row.items():
+            if isinstance(value, str) and " " in value.strip() and key not in (*IDS, *TITLES):
+                sizes[key] = sizes.get(key, 0) + len(value)
+    return max(sizes, key=lambda key: sizes[key], default=None)
+
+
+def _hit(row: Mapping[str, Any], fields: Fields, number: int) -> Hit:
+    assert fields.text is not None
+    texts = [_text(row.get(field), field, number) for field in (fields.title, fields.text) if field is not None]
+    score = next((row[name] for name in SCORES if isinstance(row.get(name), int | float)), None)
+    name = row.get(fields.id) if fields.id is not None else None
+    docid = str(number) if name is None else str(name)
+    return Hit(docid, " ".join(text for text in texts if text), None if score is None else float(score))
+
+
+def _text(value: Any, field: str, number: int) -> str:
+    """A field's text; of several, all, as engines return fields with many values."""
+    if value is None:
+        return ""
+    several = value if isinstance(value, list) else [value]
+    if not all(isinstance(one, str) for one in several):
+        raise UserError(f"hit {number}: field '{field}' holds no text", todo="name the field that does")
+    return " ".join(several).strip()
+
+
+def _checked(hits: list[Hit]) -> tuple[Hit, ...]:
+    """The hits, each with a text and an id of its own."""
+    for number, hit in enumerate(hits):
+        if not hit.text.strip():
+            raise UserError(f"hit {number} ({hit.docid}) has no text", todo="name the field that holds the text")
+    names = [hit.docid for hit in hits]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UserError(f"two hits have the id {twice!r}", todo="name the field that tells them apart")
+    return tuple(hits)
