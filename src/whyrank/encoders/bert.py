@@ -9,10 +9,22 @@ from whyrank.encoders.anatomy import Anatomy, Block, Geometry, HuggingFaceModule
 from whyrank.encoders.attention import padding_bias
 from whyrank.encoders.inputs import Inputs
 
+MODEL_TYPES = ("bert",)
+
 
 def anatomy(model: HuggingFaceModule) -> Anatomy:
     """The parts of a `BertModel`."""
     return bert_like("bert", model, max_length=model.config.max_position_embeddings)
+
+
+def classify(model: HuggingFaceModule, h: Tensor) -> Tensor:
+    """Logits [B, labels] of the ranking head, of the rows [B, 1, d] that it reads."""
+    return model.classifier(model.bert.pooler(h))
+
+
+def predict_words(model: HuggingFaceModule, h: Tensor) -> Tensor:
+    """Logits [B, S, vocabulary] of the masked-language-model head."""
+    return model.cls(h)
 
 
 def bert_like(architecture: str, model: HuggingFaceModule, max_length: int) -> Anatomy:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from torch import Tensor
+from torch.nn import functional
+
 from whyrank.encoders.anatomy import Anatomy, Block, HuggingFaceModule, Projection
 from whyrank.encoders.bert import same_everywhere
+
+MODEL_TYPES = ("distilbert",)
 
 
 def anatomy(model: HuggingFaceModule) -> Anatomy:
@@ -20,6 +25,16 @@ def anatomy(model: HuggingFaceModule) -> Anatomy:
         embed=lambda inputs: model.embeddings(inputs.ids),
         geometry=lambda inputs, h: same_everywhere(len(layers), inputs, h),
     )
+
+
+def classify(model: HuggingFaceModule, h: Tensor) -> Tensor:
+    """Logits [B, labels] of the ranking head, of the rows [B, 1, d] that it reads."""
+    return model.classifier(functional.relu(model.pre_classifier(h[:, 0])))
+
+
+def predict_words(model: HuggingFaceModule, h: Tensor) -> Tensor:
+    """Logits [B, S, vocabulary] of the masked-language-model head."""
+    return model.vocab_projector(model.vocab_layer_norm(model.activation(model.vocab_transform(h))))
 
 
 def _block(layer: HuggingFaceModule) -> Block:

@@ -14,6 +14,8 @@ from whyrank.encoders.anatomy import Anatomy, Block, Geometry, HuggingFaceModule
 from whyrank.encoders.attention import forbid, padding_bias
 from whyrank.encoders.inputs import Inputs
 
+MODEL_TYPES = ("modernbert",)
+
 
 def anatomy(model: HuggingFaceModule) -> Anatomy:
     """The parts of a `ModernBertModel`."""
@@ -30,6 +32,16 @@ def anatomy(model: HuggingFaceModule) -> Anatomy:
         geometry=lambda inputs, h: _geometry(model, inputs, h),
         final_norm=model.final_norm,
     )
+
+
+def classify(model: HuggingFaceModule, h: Tensor) -> Tensor:
+    """Logits [B, labels] of the ranking head, of the rows [B, 1, d] that it reads."""
+    return model.classifier(model.head(h[:, 0]))
+
+
+def predict_words(model: HuggingFaceModule, h: Tensor) -> Tensor:
+    """Logits [B, S, vocabulary] of the masked-language-model head."""
+    return model.decoder(model.head(h))
 
 
 def _geometry(model: HuggingFaceModule, inputs: Inputs, h: Tensor) -> tuple[Geometry, ...]:

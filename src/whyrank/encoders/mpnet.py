@@ -11,6 +11,8 @@ from whyrank.encoders.anatomy import Anatomy, Block, Geometry, HuggingFaceModule
 from whyrank.encoders.attention import padding_bias
 from whyrank.encoders.inputs import Inputs
 
+MODEL_TYPES = ("mpnet",)
+
 
 def anatomy(model: HuggingFaceModule) -> Anatomy:
     """The parts of an `MPNetModel`."""
@@ -26,6 +28,16 @@ def anatomy(model: HuggingFaceModule) -> Anatomy:
         embed=lambda inputs: model.embeddings(input_ids=inputs.ids),
         geometry=lambda inputs, h: _geometry(model, inputs, h),
     )
+
+
+def classify(model: HuggingFaceModule, h: Tensor) -> Tensor:
+    """Logits [B, labels] of the ranking head, of the rows [B, 1, d] that it reads."""
+    return model.classifier(h)
+
+
+def predict_words(model: HuggingFaceModule, h: Tensor) -> Tensor:
+    """Logits [B, S, vocabulary] of the masked-language-model head."""
+    return model.lm_head(h)
 
 
 def _geometry(model: HuggingFaceModule, inputs: Inputs, h: Tensor) -> tuple[Geometry, ...]:

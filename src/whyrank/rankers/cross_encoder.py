@@ -10,11 +10,10 @@ from torch import Tensor
 
 from whyrank.core.errors import UserError
 from whyrank.core.progress import Progress
-from whyrank.encoders.adapters import open_encoder
+from whyrank.encoders.adapters import adapter_of, open_encoder
 from whyrank.encoders.anatomy import HuggingFaceModule
 from whyrank.encoders.inputs import Inputs
 from whyrank.rankers.checkpoint import Checkpoint
-from whyrank.rankers.heads import CLASSIFIERS, reads_mean
 from whyrank.rankers.neural import NeuralRanker, batches_by_length, no_gradients
 from whyrank.rankers.pooling import mean_rows
 from whyrank.rankers.ranker import Pair, Scores, finite
@@ -38,8 +37,9 @@ class CrossEncoder(NeuralRanker):
         encoder = open_encoder(model.base_model)
         super().__init__(checkpoint, encoder, checkpoint.pieces(encoder.max_length))
         self.model = model
-        self._head = CLASSIFIERS[model.config.model_type]
-        self._mean = reads_mean(model)
+        self._head = adapter_of(model).classify
+        #: ModernBERT's classifier may read the mean of all rows in place of the first.
+        self._mean = getattr(model.config, "classifier_pooling", "cls") == "mean"
         #: The rows of the last layer that the head reads; None is all.
         self.rows = None if self._mean else (0,)
 

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
-from whyrank.encoders.adapters import open_encoder
+from whyrank.encoders.adapters import adapter_of, open_encoder
 from whyrank.encoders.inputs import Inputs
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.dual import DualRanker
-from whyrank.rankers.heads import LANGUAGE_MODELS
 from whyrank.text.pieces import Sequenced
 from whyrank.text.tokens import Tokens
 
@@ -26,7 +25,7 @@ class Sparse(DualRanker):
         self.model = checkpoint.model("AutoModelForMaskedLM", head="a masked-language-model head").to(device)
         encoder = open_encoder(self.model.base_model)
         super().__init__(checkpoint, encoder, checkpoint.pieces(encoder.max_length))
-        self._head = LANGUAGE_MODELS[self.model.config.model_type]
+        self._head = adapter_of(self.model).predict_words
 
     def head_weights(self) -> Iterable[Tensor]:
         inside = {id(weight) for weight in self.model.base_model.parameters()}
