@@ -295,7 +295,7 @@ def test_idf_is_the_collections_own():
 
 
 def test_an_audit_comes_back_from_its_folder_as_it_was_saved(tmp_path):
-    pairs = [pair(i, "a", side, qid=f"q{i}", k=i, rank=None) for i, side in enumerate("bcbebc")]
+    pairs = [pair(i, "a", side, qid=f"q{i}", k=i, tf=i if i % 2 else None) for i, side in enumerate("bcbebc")]
     result = audit_pairs([Table(TEXTS)], pairs)
     result.save(tmp_path / "run")
     again = Audit.read(tmp_path / "run")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from whyrank.audit.figures import curves, outcome_bars
+from whyrank.audit.figures import difference_curves, not_rising_curves, outcome_bars
 from whyrank.audit.results import OUTCOMES, Audit, AxiomSummary, Violation
 from whyrank.evaluation.estimate import NOTHING, p_text
 from whyrank.pages.numbers import counted
@@ -54,8 +54,8 @@ def audit_figures(audit: Audit) -> dict[str, str]:
     """All figures as SVG, by name."""
     found = {"outcomes": outcome_bars(audit.axioms)}
     for axiom, summaries in _curved(audit).items():
-        found[_file_name(axiom)] = curves(summaries, "difference")
-        found[f"{_file_name(axiom)}-violations"] = curves(summaries, "not_rising")
+        found[_file_name(axiom)] = difference_curves(summaries)
+        found[f"{_file_name(axiom)}-violations"] = not_rising_curves(summaries)
     return found
 
 
@@ -104,9 +104,9 @@ def _curves(page: Report, axiom: str, summaries: list[AxiomSummary], figures: di
     data: Data = (
         ["ranker", "k", "n", "difference", "low", "high", "not rising", "falls beyond delta"], points
     )  # fmt: skip
-    caption = f"TFC2, {variant}: mean difference over k, as a share of the largest; dotted, the best fit."
+    caption = f"TFC2, {variant}: mean difference over k, as a share of the largest; thin, the best fit."
     page.figure(figures[_file_name(axiom)], caption, data)
-    caption = f"TFC2, {variant}: the share of pairs whose score does not rise, over k; dotted, the best fit."
+    caption = f"TFC2, {variant}: the share of pairs whose score does not rise, over k; thin, the best fit."
     page.figure(figures[f"{_file_name(axiom)}-violations"], caption, data)
 
 

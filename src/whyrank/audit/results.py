@@ -175,18 +175,16 @@ class Audit(Result):
 
     @classmethod
     def read(cls, folder: Path | str) -> Self:
-        import pandas as pd
+        from pyarrow import parquet
 
-        frame = pd.read_parquet(Path(folder, ROWS))
-        known = frame.astype(object).where(frame.notna(), None)
-        rows: tuple[Row, ...] = typed(known.to_dict("records"), tuple[Row, ...])
+        rows: tuple[Row, ...] = typed(parquet.read_table(Path(folder, ROWS)).to_pylist(), tuple[Row, ...])
         return replace(super().read(folder), rows=rows)
 
     def to_pandas(self) -> pd.DataFrame:
         """One row per ranker and pair."""
         import pandas as pd
 
-        return pd.DataFrame([vars(row) for row in self.rows])
+        return pd.DataFrame([vars(row) for row in self.rows]).astype(dict.fromkeys(("k", "rank", "tf"), "Int64"))
 
     def verdict(self) -> list[str]:
         """For each ranker how many axioms it follows, breaks, or leaves open, and the one broken most."""

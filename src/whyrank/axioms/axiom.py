@@ -102,6 +102,8 @@ class Axiom(ABC):
     variants: ClassVar[tuple[str, ...]] = ("plain",)
     prefers: ClassVar[str] = "perturbed"
     citation: ClassVar[str] = ""
+    #: What it asks, in one plain sentence: the entry in the glossary of reports.
+    meaning: ClassVar[str] = ""
     variant: str = ""
 
     def __post_init__(self) -> None:

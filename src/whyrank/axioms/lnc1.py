@@ -20,6 +20,7 @@ class LNC1(Axiom):
     name = "LNC1"
     variants = ("sentences",)
     prefers = "baseline"
+    meaning = "Added text without any query word should not raise the score."
     citation = "Fang, Tao & Zhai 2004, A Formal Study of Information Retrieval Heuristics"
     #: Sentences that are added at most.
     most: int = parameter(5, 1, 100)

@@ -16,6 +16,7 @@ class LNC2(Axiom):
 
     name = "LNC2"
     variants = ("double",)
+    meaning = "A document written down twice should score no lower than the document itself."
     citation = "Fang, Tao & Zhai 2004, A Formal Study of Information Retrieval Heuristics"
 
     @property

@@ -20,6 +20,10 @@ class MTDC(Axiom):
 
     name = "M-TDC"
     variants = ("swap",)
+    meaning = (
+        "Of two documents that are the same but for two query terms that change places, the one "
+        "with more of the rarer term should score higher."
+    )
     citation = "Shi, Wen, Yu, Song & Ma 2005, Gravitation-Based Model for Information Retrieval"
     #: How far apart the IDF values of the two words are at least.
     gap: float = parameter(1.0, 0, 100)

@@ -8,6 +8,7 @@ parse_axiom("./my_axioms.py:Shouting")   a class in a file
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import module_from_spec, spec_from_file_location
@@ -61,6 +62,15 @@ def installed() -> list[EntryPoint]:
 def known_axioms() -> list[str]:
     """All names, those of this package first."""
     return list(dict.fromkeys([*AXIOMS, *(point.name for point in installed())]))
+
+
+def meanings() -> dict[str, str]:
+    """What each axiom asks, by name: those of this package, of other packages, and those named so far."""
+    classes = {name: axiom_class(name) for name in AXIOMS} | _named
+    for point in installed():
+        with suppress(Exception):  # a package that cannot be loaded is no reason to have no report
+            classes[point.name] = _checked(point.load(), point.value)
+    return {name: cls.meaning for name, cls in classes.items() if cls.meaning}
 
 
 def parse_axiom(text: str) -> Axiom:

@@ -15,6 +15,9 @@ class STMC1(Axiom):
 
     name = "STMC1"
     variants = ("append",)
+    meaning = (
+        "A document with a word related to a query term, such as a synonym, should score higher than one without."
+    )
     citation = "Fang & Zhai 2006, Semantic Term Matching in Axiomatic Approaches to Information Retrieval"
 
     def drafts(self, material: Material) -> Iterator[Draft]:

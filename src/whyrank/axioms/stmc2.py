@@ -17,6 +17,7 @@ class STMC2(Axiom):
 
     name = "STMC2"
     variants = ("append",)
+    meaning = "A query term itself should count at least as much as any number of words related to it."
     citation = "Fang & Zhai 2006, Semantic Term Matching in Axiomatic Approaches to Information Retrieval"
     #: Occurrences of the synonym.
     times: int = parameter(3, 1, 100)

@@ -18,6 +18,7 @@ class TDC(Axiom):
 
     name = "TDC"
     variants = ("append",)
+    meaning = "Of two query terms, the rarer one should count for more."
     citation = "Fang, Tao & Zhai 2004, A Formal Study of Information Retrieval Heuristics"
     #: How far apart the IDF values of the two words are at least.
     gap: float = parameter(1.0, 0, 100)

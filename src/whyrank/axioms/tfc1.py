@@ -23,6 +23,7 @@ class TFC1(Axiom):
 
     name = "TFC1"
     variants = ("append", "prepend", "middle", "replace", "expansion", "natural")
+    meaning = "A document in which a query term occurs more often should score higher."
     citation = "Fang, Tao & Zhai 2004, A Formal Study of Information Retrieval Heuristics"
     #: Sentences that an expansion adds; and how far the lengths of natural pairs may differ.
     sentences: int = parameter(2, 1, 100, variants=("expansion",))

@@ -32,6 +32,7 @@ class TFC2(Axiom):
 
     name = "TFC2"
     variants = ("cumulative", "marginal", "restore")
+    meaning = "Each further occurrence of a query term should add less to the score than the one before."
     citation = "Fang, Tao & Zhai 2004, A Formal Study of Information Retrieval Heuristics"
     #: The largest k; and how many places there are (50 in the papers; just enough unless given).
     most: int = parameter(10, 1, 500, variants=("cumulative", "marginal"))

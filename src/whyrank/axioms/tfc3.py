@@ -18,6 +18,10 @@ class TFC3(Axiom):
 
     name = "TFC3"
     variants = ("append",)
+    meaning = (
+        "Of two documents with equally many query-term occurrences, the one with more distinct "
+        "query terms should score higher."
+    )
     citation = "Fang, Tao & Zhai 2004, A Formal Study of Information Retrieval Heuristics"
     #: How far apart two IDF values may be to count as equal; no two words of a query have quite the same.
     tolerance: float = parameter(0.5, 0, 100)

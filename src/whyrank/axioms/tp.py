@@ -18,6 +18,7 @@ class TP(Axiom):
 
     name = "TP"
     variants = ("append",)
+    meaning = "Query terms that stand closer together should score higher."
     citation = "Tao & Zhai 2007, An Exploration of Proximity Measures in Information Retrieval"
     #: Fillers between the two words.
     distance: int = parameter(8, 1, 200)

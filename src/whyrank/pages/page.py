@@ -14,6 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.core.atomic import write_text
+from whyrank.pages.glossary import Glossary
+from whyrank.pages.inline_svg import inline_svg
+from whyrank.pages.stylesheet import STYLE
+from whyrank.pages.terms import Term
 
 Cell = str | float | int | None
 #: The columns and rows behind a figure.
@@ -30,68 +34,37 @@ BEGIN, END = "<!-- report -->", "<!-- end of report -->"
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 #: Where the command and the manifest stand.
 MADE = "how-this-was-made"
+GLOSSARY = "glossary"
 #: Letters of a column's title that may go over two lines.
 LONG_TITLE = 16
-
-STYLE = """
-:root { color-scheme: light dark; --ink: #1c1e21; --quiet: #5d646b; --ground: #ffffff; --line: #d9dde1;
-  --card: #f5f6f8; --accent: #14608a; }
-@media screen and (prefers-color-scheme: dark) {
-  :root { --ink: #e6e8ea; --quiet: #a2a9b0; --ground: #15181b; --line: #363c42; --card: #1e2226;
-    --accent: #7cc0e8; }
-}
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 76rem; color: var(--ink); background: var(--ground);
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; overflow-wrap: break-word; }
-h1 { font-size: 1.6rem; line-height: 1.2; margin: 0 0 .3rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .5rem; }
-h3 { font-size: 1rem; margin: 1.6rem 0 .4rem; }
-section.verdict { border-left: 4px solid var(--accent); background: var(--card); padding: .2rem 1rem;
-  max-width: 56rem; border-radius: 0 6px 6px 0; font-size: 1.05rem; }
-p.lead { color: var(--quiet); margin-top: 0; } a { color: var(--accent); }
-nav ol { columns: 2; padding-left: 1.8rem; } figure { margin: 1rem 0 1.6rem; }
-figure svg { display: block; width: auto; max-width: max(100%, 44rem); height: auto; background: #fff;
-  border: 1px solid var(--line); border-radius: 6px; }
-p, figcaption, p.caption { max-width: 56rem; }
-figcaption, p.caption { color: var(--quiet); font-size: .88rem; margin: .6rem 0 0; }
-.wide { overflow-x: auto; max-width: 100%; }
-table { border-collapse: collapse; font-size: .88rem; margin: .6rem 0; }
-th, td { padding: .25rem .6rem; white-space: nowrap;
-  border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
-th { vertical-align: bottom; } th.wraps { white-space: normal; min-width: 6rem; }
-td.long { white-space: normal; min-width: 11rem; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-pre { background: var(--card); padding: .7rem; overflow-x: auto; font-size: .8rem; border-radius: 6px; }
-details { margin: .4rem 0; } summary { cursor: pointer; }
-mark { background: #ffe08a; color: #1c1e21; } mark.other { background: #f3b7a8; }
-@media (max-width: 40rem) { nav ol { columns: 1; } }
-@media print {
-  body { max-width: none; padding: 0; font-size: 11pt; } nav, figcaption a { display: none; }
-  figure, tr { break-inside: avoid; } h2, h3, p.caption { break-after: avoid; }
-  figure svg { max-width: 100%; } .wide { overflow: visible; }
-  table { font-size: 8pt; } th, td { white-space: normal; padding: .15rem .3rem; } td.long { min-width: 0; }
-}
-"""
 
 
 @dataclass
 class Report:
     """A report under construction: parts are added in order, `write` makes the page. It begins with the verdict,
-    two or three plain sentences."""
+    two or three plain sentences, and ends with a glossary of the terms it uses; `terms` are its own."""
 
     title: str
     lead: str
     verdict: Sequence[str] = ()
+    terms: Sequence[Term] = ()
     _parts: list[str] = field(default_factory=list)
     _headings: list[tuple[str, str]] = field(default_factory=list)
+    _linked: set[str] = field(default_factory=set)
+
+    @property
+    def glossary(self) -> Glossary:
+        return Glossary.of(self.terms)
 
     def heading(self, text: str) -> None:
         """Starts a section, which the table of contents lists."""
         name = f"section-{len(self._headings) + 1}"
         self._headings.append((name, text))
+        self._linked.clear()
         self._parts.append(f'<h2 id="{name}">{escape(text)}</h2>')
 
     def paragraph(self, text: str) -> None:
-        self._parts.append(f"<p>{escape(text)}</p>")
+        self._parts.append(f"<p>{self._text(text)}</p>")
 
     def table(
         self,
@@ -104,24 +77,20 @@ class Report:
         """A table; numbers are right-aligned as they are given, text is escaped. `folded`: it opens on a click on
         these words."""
         numeric = [all(_is_number(row[i]) for row in rows) for i in range(len(columns))]
-        head = "".join(f"<th{_head_class(n, c)}>{escape(c)}</th>" for c, n in zip(columns, numeric, strict=True))
-        body = "".join(
-            "<tr>"
-            + "".join(f"<td{_class(n, v)}>{escape(_text(v))}</td>" for v, n in zip(row, numeric, strict=True))
-            + "</tr>"
-            for row in rows
-        )
-        told = f'<p class="caption">{escape(caption)}</p>' if caption else ""
-        table = f'{told}<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        above = f'<p class="caption">{self._text(caption)}</p>' if caption else ""
+        heads = zip(columns, numeric, strict=True)
+        head = "".join(f"<th{_head_class(number, name)}>{self._text(name)}</th>" for name, number in heads)
+        body = "".join(f"<tr>{self._cells(row, numeric)}</tr>" for row in rows)
+        box = f'<div class="wide table" role="region" tabindex="0" aria-label="{escape(_label(columns))}">'
+        table = f"{above}{box}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
         self._parts.append(f"<details><summary>{escape(folded)}</summary>{table}</details>" if folded else table)
 
     def figure(self, svg: str, caption: str, data: Data, name: str = "data") -> None:
         """An SVG figure; its caption is also its text alternative; the data behind it can be downloaded as CSV,
         under its `name`."""
-        drawing = svg[svg.index("<svg") :].replace("<svg ", f'<svg role="img" aria-label="{escape(caption)}" ', 1)
         link = f' <a download="{escape(name)}.csv" href="{_csv_link(*data)}">data (CSV)</a>'
-        told = f"<figcaption>{escape(caption)}{link}</figcaption>"
-        self._parts.append(f'<figure><div class="wide">{drawing}</div>{told}</figure>')
+        box = f'<div class="wide" role="group" tabindex="0" aria-label="Figure">{inline_svg(svg, caption)}</div>'
+        self._parts.append(f"<figure>{box}<figcaption>{self._text(caption)}{link}</figcaption></figure>")
 
     def include(self, page: Path) -> None:
         """The parts of another report of ours, its headings one level down."""
@@ -132,27 +101,63 @@ class Report:
         """Markup of our own making; whoever calls this has escaped what came from outside."""
         self._parts.append(raw)
 
-    def _verdict(self) -> str:
-        sentences = "".join(f"<p>{escape(one)}</p>" for one in self.verdict)
-        return f'<section class="verdict" aria-label="Verdict">{sentences}</section>' if sentences else ""
-
     def write(self, path: Path, manifest: dict[str, Any]) -> Path:
         """The page, whole or not at all."""
-        contents = "".join(f'<li><a href="#{name}">{escape(text)}</a></li>' for name, text in self._headings)
-        contents += f'<li><a href="#{MADE}">How this was made</a></li>'
-        page = (
+        body = f"{BEGIN}{''.join(self._parts)}{END}"
+        top = f"<h1>{escape(self.title)}</h1>{self._opening()}"
+        entries = self.glossary.entries(top + body)
+        write_text(
+            path,
             f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
             f'content="width=device-width, initial-scale=1"><title>{escape(self.title)}</title>'
-            f"<style>{STYLE}</style></head><body><h1>{escape(self.title)}</h1>"
-            f'<p class="lead">{escape(self.lead)}</p>{self._verdict()}<nav><ol>{contents}</ol></nav><main>'
-            f"{BEGIN}{''.join(self._parts)}{END}"
-            f'<h2 id="{MADE}">How this was made</h2><pre>'
-            f"{escape(str(manifest.get('command', '')))}</pre><details><summary>"
-            f"Manifest</summary><pre>{escape(json.dumps(manifest, indent=2))}</pre></details></main>"
-            "</body></html>\n"
+            f"<style>{STYLE}</style></head><body>{top}{self._contents(bool(entries))}<main>{body}"
+            f"{f'<h2 id={GLOSSARY!r}>Glossary</h2>{entries}' if entries else ''}{_how_made(manifest)}</main>"
+            "</body></html>\n",
         )
-        write_text(path, page)
         return path
+
+    def _text(self, text: str) -> str:
+        """Text as markup; in each section the first mention of a term leads to its entry in the glossary."""
+        return self.glossary.linked(text, self._linked)
+
+    def _cells(self, row: Sequence[Cell], numeric: Sequence[bool]) -> str:
+        return "".join(
+            f"<td{_class(number, value)}{self._title(value)}>{escape(_text(value))}</td>"
+            for value, number in zip(row, numeric, strict=True)
+        )
+
+    def _title(self, value: Cell) -> str:
+        """What a cell that is a term means."""
+        found = self.glossary.meaning(value) if isinstance(value, str) else None
+        return f' title="{escape(found)}"' if found else ""
+
+    def _opening(self) -> str:
+        """The lead and the verdict."""
+        seen: set[str] = set()
+        lead = f'<p class="lead">{self.glossary.linked(self.lead, seen)}</p>'
+        sentences = "".join(f"<p>{self.glossary.linked(one, seen)}</p>" for one in self.verdict)
+        if not sentences:
+            return lead
+        return f'{lead}<section class="verdict" aria-label="Verdict">{sentences}</section>'
+
+    def _contents(self, with_glossary: bool) -> str:
+        more = [(GLOSSARY, "Glossary")] if with_glossary else []
+        entries = [*self._headings, *more, (MADE, "How this was made")]
+        items = "".join(f'<li><a href="#{name}">{escape(text)}</a></li>' for name, text in entries)
+        return f'<nav aria-label="Contents"><ol>{items}</ol></nav>'
+
+
+def _how_made(manifest: dict[str, Any]) -> str:
+    command, everything = str(manifest.get("command", "")), json.dumps(manifest, indent=2)
+    return (
+        f'<h2 id="{MADE}">How this was made</h2><pre>{escape(command)}</pre>'
+        f"<details><summary>Manifest</summary><pre>{escape(everything)}</pre></details>"
+    )
+
+
+def _label(columns: Sequence[str]) -> str:
+    """What a table's box is called where it is read aloud."""
+    return f"Table: {', '.join(columns)}"
 
 
 def _csv_link(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:

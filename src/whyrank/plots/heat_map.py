@@ -1,4 +1,4 @@
-"""Maps of effects: layer x head, layer x category, site x category, and bars with intervals."""
+"""Maps of effects: layer x head, layer x category, site x category."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
-from whyrank.plots.style import INK, QUIET, SERIES, as_svg, bare, drawing
+from whyrank.plots.bars import interval_bars as interval_bars
+from whyrank.plots.scatter import scatter as scatter
+from whyrank.plots.style import INK, as_svg, drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,30 +62,6 @@ def heat_maps(
         return as_svg(figure)
 
 
-def plot_heat_map(
-    axes: Axes,
-    cells: Cells,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    marked: set[tuple[int, int]] | None = None,
-    *,
-    row_title: str,
-    column_title: str,
-    value_title: str,
-) -> Axes:
-    """One map on given axes, with its scale."""
-    largest = _largest([cells]) or 1.0
-    drawn = _panel(axes, cells, len(rows), len(columns), largest, one_way=False)
-    _dots(axes, cells, marked or set(), largest)
-    _name_columns(axes, columns, column_title)
-    axes.set_yticks(range(len(rows)), rows)
-    axes.set_ylabel(row_title)
-    figure = axes.get_figure()
-    if figure is not None:
-        figure.colorbar(drawn, ax=axes, label=value_title, shrink=0.8, pad=0.02)
-    return axes
-
-
 def robust_end(panels: Mapping[str, Cells], marked: Marked) -> float:
     """Where colours may end so that one noisy panel does not bleach the others: twice the (low) median of the
     panels' largest values (of marked ones, where a panel has some), never beyond the largest of all; one panel is
@@ -131,45 +109,3 @@ def _panel(axes: Axes, cells: Cells, rows: int, columns: int, largest: float, on
     for side in axes.spines.values():
         side.set_visible(False)
     return drawn
-
-
-def interval_bars(
-    names: Sequence[str], values: Sequence[float], ends: Sequence[tuple[float, float]], title: str
-) -> str:
-    """A bar per site, the first at the top, with its interval."""
-    with drawing(7.2, 0.7 + 0.26 * len(names)) as figure:
-        draw_bars(figure.subplots(), names, values, ends, title)
-        return as_svg(figure)
-
-
-def draw_bars(
-    axes: Axes, names: Sequence[str], values: Sequence[float], ends: Sequence[tuple[float, float]], title: str
-) -> Axes:
-    """The same on given axes."""
-    places = range(len(names))
-    bare(axes).barh(places, values, color=SERIES[0], height=0.66)
-    for place, (low, high) in zip(places, ends, strict=True):
-        if math.isfinite(low) and math.isfinite(high):
-            axes.plot([low, high], [place, place], color=INK, linewidth=1)
-    axes.axvline(0, color=QUIET, linewidth=0.6)
-    axes.set_yticks(places, names)
-    axes.invert_yaxis()
-    axes.set_xlabel(title)
-    return axes
-
-
-def scatter(points: Sequence[tuple[str, float, float]], x_title: str, y_title: str, named: int = 8) -> str:
-    """A dot a site, the farthest out named, and the line on which both are equal."""
-    some = [(name, x, y) for name, x, y in points if math.isfinite(x) and math.isfinite(y)]
-    with drawing(4.6, 4.2) as figure:
-        axes = bare(figure.subplots())
-        axes.plot(
-            [x for _, x, _ in some], [y for _, _, y in some], "o", markersize=3.5, color=SERIES[0], alpha=0.7
-        )
-        ends = [value for _, x, y in some for value in (x, y)] or [0.0, 1.0]
-        axes.plot([min(ends), max(ends)], [min(ends), max(ends)], color=QUIET, linewidth=0.7, linestyle=":")
-        for name, x, y in sorted(some, key=lambda point: -abs(point[1]) - abs(point[2]))[:named]:
-            axes.annotate(name, (x, y), fontsize=7, xytext=(3, 3), textcoords="offset points", color=INK)
-        axes.set_xlabel(x_title)
-        axes.set_ylabel(y_title)
-        return as_svg(figure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from whyrank.plots.style import QUIET, SERIES, as_svg, bare, drawing
+from whyrank.plots.style import QUIET, SERIES, WIDTH, as_svg, bare, drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,14 +42,13 @@ def line_plots(
     lines."""
     across = min(ACROSS, len(panels))
     down = -(-len(panels) // across)
-    with drawing(0.6 + 3.6 * across, 0.4 + 2.7 * down) as figure:
+    width, height = (WIDTH, 3.2) if len(panels) == 1 else (0.6 + 3.6 * across, 0.4 + 2.7 * down)
+    with drawing(width, height) as figure:
         places = figure.subplots(down, across, squeeze=False)
         names = list(dict.fromkeys(name for curves in panels.values() for name in curves))
         for axes, (title, curves) in zip(places.flat, panels.items(), strict=False):
-            for name, points in curves.items():
-                _curve(axes, name, points, (thin or {}).get(title, {}).get(name, ()), names.index(name))
-            whole = all(float(point.x).is_integer() for points in curves.values() for point in points)
-            _dress(axes, title, x_title, log_x, whole)
+            fits = (thin or {}).get(title, {})
+            draw_lines(axes, curves, x_title, title=title, log_x=log_x, thin=fits, names=names)
         for axes in places[:, 0]:
             axes.set_ylabel(y_title)
         for axes in places.flat[len(panels) :]:
@@ -58,6 +57,27 @@ def line_plots(
         fitting = _fitting(list(handles), figure.get_figwidth())
         figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=fitting)
         return as_svg(figure)
+
+
+def draw_lines(
+    axes: Axes,
+    curves: Curves,
+    x_title: str,
+    y_title: str = "",
+    *,
+    title: str = "",
+    log_x: bool = False,
+    thin: Curves | None = None,
+    names: Sequence[str] = (),
+) -> Axes:
+    """Curves with their bands; the colours go by the order of `names`, of these curves unless given."""
+    order = names or list(curves)
+    for name, points in curves.items():
+        _curve(axes, name, points, (thin or {}).get(name, ()), order.index(name))
+    whole = all(float(point.x).is_integer() for points in curves.values() for point in points)
+    _dress(axes, title, x_title, log_x, whole)
+    axes.set_ylabel(y_title)
+    return axes
 
 
 def _fitting(labels: Sequence[str], inches: float) -> int:

@@ -1,4 +1,4 @@
-"""A text with a ground behind each word as strong as the word's value, and beside it the strongest as bars."""
+"""A text with a colour behind each word as strong as the word's value, and beside it the strongest as bars."""
 
 from __future__ import annotations
 
@@ -7,19 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyrank.core.atomic import whole_file
+from whyrank.plots.style import BAD, GOOD, INK, QUIET, SETTINGS, bare
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-RAISES, LOWERS, INK, QUIET = "#1b7f5c", "#b3423a", "#1c1e21", "#6b7177"
-WIDTH, LINE = 9.2, 0.30  # inches: the page, and a line of text
-#: Dollar signs are no formulas.
-SETTINGS = {
-    "font.family": "DejaVu Sans",
-    "svg.fonttype": "none",
-    "svg.hashsalt": "whyrank",
-    "text.parse_math": False,
-}
+RAISES, LOWERS = GOOD, BAD
+PAGE, LINE = 9.2, 0.30  # inches: the width of the figure, the height of a line of text
 #: A piece of text, or the name of a bar, and its value.
 Valued = tuple[str, float]
 
@@ -35,17 +29,17 @@ def draw_highlighted_text(
     height = 1.0 + max((characters // 62 + 2) * LINE, 0.5 + 0.30 * len(bars))
     top = 1 - 0.72 / height
     with rc_context(SETTINGS):
-        figure = Figure(figsize=(WIDTH, height), facecolor="white")
+        figure = Figure(figsize=(PAGE, height), facecolor="white")
         figure.text(0.02, 1 - 0.30 / height, title, size=13, weight="bold", color=INK, va="center")
         figure.text(0.02, 1 - 0.58 / height, subtitle, size=9, color=QUIET, va="center")
-        _write_text(figure.add_axes((0.02, 0.02, 0.58, top - 0.04)), text)
+        draw_marked_text(figure.add_axes((0.02, 0.02, 0.58, top - 0.04)), text)
         draw_bars(figure.add_axes((0.74, 0.55 / height, 0.22, top - 0.60 / height)), bars, bars_label)
         with whole_file(path) as partial:
             figure.savefig(partial, format=path.suffix.removeprefix("."), dpi=160, metadata=_undated(path))
     return path
 
 
-def _write_text(axes: Axes, text: Sequence[Valued]) -> None:
+def draw_marked_text(axes: Axes, text: Sequence[Valued]) -> Axes:
     """The text chunk by chunk, wrapped at the axes' width."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -67,10 +61,11 @@ def _write_text(axes: Axes, text: Sequence[Valued]) -> None:
             ground = {"facecolor": RAISES if value > 0 else LOWERS, "alpha": 0.75 * strength**0.7}
             drawn.set_bbox({**ground, "edgecolor": "none", "pad": 1.2})
         x += width + 0.045 * figure.dpi
+    return axes
 
 
-def draw_bars(axes: Axes, bars: Sequence[Valued], label: str) -> None:
-    """Bars to the right of 0 for what raises, to the left for what lowers."""
+def draw_bars(axes: Axes, bars: Sequence[Valued], label: str) -> Axes:
+    """One bar per name, to the right of 0 for what raises the score, to the left for what lowers it."""
     places, values = range(len(bars)), [value for _, value in bars]
     axes.barh(places, values, color=[RAISES if value > 0 else LOWERS for value in values], height=0.62)
     axes.set_yticks(places, [name for name, _ in bars], size=9, color=INK)
@@ -79,8 +74,8 @@ def draw_bars(axes: Axes, bars: Sequence[Valued], label: str) -> None:
     axes.tick_params(axis="y", length=0)
     axes.tick_params(axis="x", labelsize=8, colors=QUIET)
     axes.set_xlabel(label, size=8, color=QUIET)
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
+    bare(axes).spines["left"].set_visible(False)
+    return axes
 
 
 def _undated(path: Path) -> dict[str, str | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 GOOD, NEUTRAL, BAD, INK, QUIET = "#1b7f5c", "#c9ced3", "#b3423a", "#1c1e21", "#6b7177"
-#: One colour a ranker, told apart also by those who do not see red and green apart.
+#: One colour per ranker, told apart also by those who do not see red and green apart.
 SERIES = ("#14608a", "#d1781f", "#6a4fa3", "#1b7f5c", "#b3423a", "#7a6a4f")
+#: Inches of a figure that fills the column of a report and can still be read on a phone.
+WIDTH = 6.2
+#: What draws the text where there is no DejaVu; the widths of its letters are the same.
+FONTS = "'DejaVu Sans', Verdana, sans-serif"
 SETTINGS: dict[str, Any] = {
     "font.family": "DejaVu Sans",
-    "font.size": 9,
+    "font.size": 10,
     "svg.fonttype": "none",
     "svg.hashsalt": "whyrank",
     "text.parse_math": False,  # names and tokens with dollar signs are no formulas
@@ -25,7 +29,9 @@ SETTINGS: dict[str, Any] = {
     "axes.labelcolor": INK,
     "xtick.color": QUIET,
     "ytick.color": INK,
-    "axes.titlesize": 10,
+    "axes.titlesize": 11,
+    "axes.facecolor": "none",
+    "text.color": INK,
     "legend.frameon": False,
 }
 
@@ -38,6 +44,13 @@ def drawing(width: float, height: float) -> Iterator[Figure]:
 
     with rc_context(SETTINGS):
         yield Figure(figsize=(width, height), facecolor="white", layout="constrained")
+
+
+def svg_of(draw: Callable[[Axes], object], height: float, width: float = WIDTH) -> str:
+    """What a function draws on axes, as SVG."""
+    with drawing(width, height) as figure:
+        draw(figure.subplots())
+        return as_svg(figure)
 
 
 def new_axes(width: float, height: float) -> Axes:
@@ -59,4 +72,4 @@ def as_svg(figure: Figure) -> str:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)  # the browser's own fonts draw the text
         figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue()
+    return buffer.getvalue().replace("'DejaVu Sans'", FONTS)
