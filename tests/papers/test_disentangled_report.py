@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.pages.inert import text_of
 from whyrank.pages.findings import AGREES, DIFFERS, OPEN
 from whyrank.papers.disentangled.opened_report import audit_verdict
 from whyrank.papers.disentangled.paper import PAPER, findings, papers_number
@@ -184,11 +185,12 @@ def test_the_page_is_whole_and_escaped(tmp_path):
     what["tables"]["table6"] = None
     paths = write_study(what, tmp_path, {"command": "whyrank study disentangled"})
     assert [path.name for path in paths] == ["study.json", "means.svg", "report.html"]
-    page = (tmp_path / "report.html").read_text()
-    assert "&lt;small&gt;" in page and "<small>" not in page
+    source = (tmp_path / "report.html").read_text()
+    page = text_of(source)
+    assert "&lt;small&gt;" in source and "<small>" not in source
     assert "same number of words" in page and "could not be done: no pair could be made" in page
     assert "3 judged queries have no candidates" in page
-    assert 'href="trainings/bert/report.html"' in page and "learns at 0.001" in page
+    assert 'href="trainings/bert/report.html"' in source and "learns at 0.001" in page
     assert len(json.loads((tmp_path / "study.json").read_text())["findings"]) == 4
     assert "untrained model" in " ".join(statement(what)) and "a fixed test: 6 queries" in lead(what)
     folds = [{"train": 6, "validation": 4, "test": 5}, {"train": 7, "validation": 5, "test": 4}]
@@ -206,7 +208,7 @@ def test_losses_that_differ_are_said_and_what_is_read_is_shown(tmp_path):
     (bert,) = what["trainings"]
     other = {**bert["settings"], "model": {**bert["settings"]["model"], "rank_loss": "sigmoid"}}
     what["trainings"].append({**bert, "title": "DGRe", "settings": other})
-    page = write_study(what, tmp_path, {"command": "x"})[-1].read_text()
+    page = text_of(write_study(what, tmp_path, {"command": "x"})[-1].read_text())
     assert "(raw: BERT; sigmoid: DGRe)" in page and "1.25 pieces" in page and "150.2" in page and "50.0%" in page
     assert "PARADE reads one passage of a document here: it has nothing to put together." in page
     assert "5 of the 40 test queries are longer than half a sequence" in page

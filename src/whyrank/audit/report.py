@@ -6,9 +6,11 @@ import re
 from html import escape
 
 from whyrank.audit.figures import difference_curves, not_rising_curves, outcome_bars
-from whyrank.audit.results import OUTCOMES, Audit, AxiomSummary, Violation
-from whyrank.evaluation.estimate import NOTHING, p_text
-from whyrank.pages.numbers import counted
+from whyrank.audit.results import NEUTRAL_SHARE, OUTCOMES, Audit, AxiomSummary, Violation
+from whyrank.evaluation.curves import Fit
+from whyrank.evaluation.estimate import NOTHING, p_text, percent
+from whyrank.pages.glossary import given
+from whyrank.pages.numbers import counted, plural
 from whyrank.pages.page import Cell, Data, Report
 from whyrank.text.tokens import Span
 
@@ -25,14 +27,13 @@ def audit_page(audit: Audit) -> Report:
     names = ", ".join(one.name for one in audit.rankers)
     page = Report(
         f"Does it behave? An audit of {names}",
-        f"{counted(audit.pairs, 'minimal pair')}; intervals over queries.",
+        f"{counted(audit.pairs, 'minimal pair')}; intervals over queries. A ranker follows an axiom when its mean "
+        "difference is towards the preferred side and significant (0.05, Holm).",
         audit.verdict(),
     )
     page.heading("Outcomes")
     figures = audit_figures(audit)
     page.figure(figures["outcomes"], OUTCOMES_CAPTION, _outcome_data(audit), "outcomes")
-    _rankers(page, audit)
-    page.heading("Numbers")
     _numbers(page, audit)
     curved = _curved(audit)
     if curved:
@@ -43,9 +44,9 @@ def audit_page(audit: Audit) -> Report:
     page.heading("Why violated?")
     _why(page, audit)
     page.heading("The worst violations")
-    for summary in audit.axioms:
-        _worst(page, summary)
-    page.heading("What was dropped")
+    _worst(page, audit)
+    page.heading("How it was scored")
+    _rankers(page, audit)
     _dropped(page, audit)
     return page
 
@@ -73,8 +74,9 @@ def _rankers(page: Report, audit: Audit) -> None:
         dropped = sum(one.dropped.values())
         more = f"; {counted(dropped, 'pair')} dropped (tokenizer or length)" if dropped else ""
         page.paragraph(
-            f"{one.name} ({one.source}): differences up to {one.delta:.4g} are neutral, 1% of the standard "
-            f"deviation of its own scores unless set; {one.inputs} distinct inputs scored{more}."
+            f"{one.name} ({one.source}): differences up to {one.delta:.3g} are neutral, "
+            f"{percent(NEUTRAL_SHARE)} of the standard deviation of its own scores unless set; "
+            f"{counted(one.inputs, 'distinct input')} scored{more}."
         )
         for sentence in one.sentences():
             page.paragraph(f"{one.name}: {sentence}.")
@@ -115,51 +117,65 @@ def _dropped(page: Report, audit: Audit) -> None:
         [axiom, reason, n] for axiom, reasons in audit.dropped.items() for reason, n in reasons.items()
     ]
     rows += [[f"pairs, by {one.name}", reason, n] for one in audit.rankers for reason, n in one.dropped.items()]
-    page.table(["of", "reason", "documents or pairs"], rows) if rows else page.paragraph("Nothing.")
+    if rows:
+        page.table(["dropped from", "reason", "documents or pairs"], rows)
+    else:
+        page.paragraph("No document and no pair was dropped.")
 
 
 def _numbers(page: Report, audit: Audit) -> None:
-    columns = ["axiom", "ranker", "n", "queries", "holds", "violates", "neutral", "mean difference", "median", "p"]
-    order = {axiom: i for i, axiom in enumerate(dict.fromkeys(s.axiom for s in audit.axioms))}
+    order = list(dict.fromkeys(summary.axiom for summary in audit.axioms))
+    summaries = sorted(audit.axioms, key=lambda one: order.index(one.axiom))
     rows: list[list[Cell]] = [
-        [
-            s.axiom, s.ranker, s.n, s.queries, s.holds.text(".1%"), s.violates.text(".1%"),
-            f"{s.neutral.value:.1%}", s.mean.text("+.4g"), f"{s.median:+.4g}", p_text(s.p_holm, s.queries),
-        ]
-        for s in sorted(audit.axioms, key=lambda s: order[s.axiom])
+        [s.axiom, s.ranker, s.n, s.holds.percent(), s.violates.percent(),
+         s.mean.text("+.3g") + " *" * s.is_significant]
+        for s in summaries
     ]  # fmt: skip
-    caption = (
-        "Differences: perturbed - baseline, in score units; LNC1 prefers the baseline. In brackets 95% intervals. "
+    page.table(["axiom", "ranker", "pairs", "holds", "violates", "mean difference"], rows, _numbers_caption(audit))
+    more: list[list[Cell]] = [
+        [s.axiom, s.ranker, s.queries, percent(s.neutral.value), f"{s.median:+.3g}", p_text(s.p_holm, s.queries)]
+        for s in summaries
+    ]
+    columns = ["axiom", "ranker", "queries", "neutral", "median difference", "p (Holm)"]
+    caption = "p: Student's t of the queries' mean differences, Holm-corrected over the table."
+    page.table(columns, more, caption, folded="Queries, neutral pairs, medians and p-values")
+
+
+def _numbers_caption(audit: Audit) -> str:
+    other = sorted({s.axiom for s in audit.axioms if s.prefers == "baseline"})
+    caption = "In brackets 95% intervals over queries. Mean difference: perturbed - baseline, in score units; * "
+    caption += "significant at 0.05 (Holm)."
+    return (
+        f"{caption} {', '.join(other)} {plural(len(other), 'prefers', 'prefer')} the baseline."
+        if other
+        else caption
     )
-    caption += "p: Student's t of the queries' mean differences, Holm-corrected over the table."
-    page.table(columns, rows, caption)
 
 
 def _fits(page: Report, audit: Audit) -> None:
-    rows = [
-        [
-            s.axiom,
-            s.ranker,
-            what,
-            fit.curve,
-            f"{fit.a:+.4g}",
-            f"{fit.b:+.4g}",
-            _number(fit.r2, ".3f"),
-            _number(fit.aicc, ".1f"),
-        ]
+    found = [
+        (s, what, fits)
         for s in audit.axioms
-        for what, fits in (("difference", s.fits), ("violation rate", s.violation_fits))
-        for fit in fits
+        for what, fits in (("difference", s.fits), ("does not rise", s.violation_fits))
+        if fits
     ]
-    page.table(
-        ["axiom", "ranker", "of", "curve", "a", "b", "R2", "AICc"], rows, "y = a f(k) + b; the best fit first."
-    )
+    columns = ["axiom", "ranker", "of", "best fit", "R2", "AICc"]
+    caption = "Each curve is y = a f(k) + b; the best has the lowest AICc."
+    page.table(columns, [_fit(s, what, fits[0]) for s, what, fits in found], caption)
+    every = [_fit(s, what, fit) for s, what, fits in found for fit in fits]
+    page.table([*columns[:3], "fit", *columns[4:]], every, folded="All fits")
     falling: list[list[Cell]] = [
-        [s.axiom, s.ranker, s.gain_falls.text(".1%")] for s in audit.axioms if s.gain_falls is not None
+        [s.axiom, s.ranker, s.gain_falls.percent()] for s in audit.axioms if s.gain_falls is not None
     ]
     if falling:
         caption = "TFC2 itself: the share of steps from k to k + 1 in which the marginal gain falls."
-        page.table(["axiom", "ranker", "falls"], falling, caption)
+        page.table(["axiom", "ranker", "gain falls"], falling, caption)
+
+
+def _fit(summary: AxiomSummary, what: str, fit: Fit) -> list[Cell]:
+    curve = "k" if fit.curve == "linear" else f"{fit.curve}(k)"
+    written = f"{fit.a:+.3g} {curve} {fit.b:+.3g}"
+    return [summary.axiom, summary.ranker, what, written, _number(fit.r2, ".2f"), _number(fit.aicc, ".1f")]
 
 
 def _why(page: Report, audit: Audit) -> None:
@@ -179,20 +195,24 @@ def _why(page: Report, audit: Audit) -> None:
     page.table(columns, rows, caption)
 
 
-def _worst(page: Report, summary: AxiomSummary) -> None:
-    if summary.worst:
-        items = "".join(map(_violation, summary.worst))
-        violating = round((summary.violates.value or 0.0) * summary.n)
-        title = f"{summary.axiom}, {summary.ranker}: {len(summary.worst)} of {violating}"
-        page.html(f"<details><summary>{escape(title)}</summary><ol>{items}</ol></details>")
+def _worst(page: Report, audit: Audit) -> None:
+    for one in audit.axioms:
+        if one.worst:
+            items = "".join(map(_violation, one.worst))
+            violating = round((one.violates.value or 0.0) * one.n)
+            title = f"{one.axiom}, {one.ranker}: {len(one.worst)} of {counted(violating, 'violation')}"
+            page.html(f"<details><summary>{escape(title)}</summary><ol>{items}</ol></details>")
+    if not any(one.worst for one in audit.axioms):
+        page.paragraph("No pair violates an axiom.")
 
 
 def _violation(one: Violation) -> str:
     before = _excerpt(one.baseline_text, one.baseline_spans, "other")
     after = _excerpt(one.perturbed_text, one.perturbed_spans, "")
+    query = given(f"{escape(one.query)} <small>({escape(one.pair)})</small>")
     return (
-        f"<li>{escape(one.query)} <small>({escape(one.pair)})</small><br><b>baseline {one.baseline:.3f}:</b> "
-        f"{before}<br><b>perturbed {one.perturbed:.3f}:</b> {after}</li>"
+        f"<li>{query}<br><b>baseline {one.baseline:.3f}:</b> {given(before)}<br>"
+        f"<b>perturbed {one.perturbed:.3f}:</b> {given(after)}</li>"
     )
 
 

@@ -12,8 +12,9 @@ from whyrank.core.atomic import whole_file
 from whyrank.core.json_file import typed
 from whyrank.core.results import Result, table
 from whyrank.evaluation.curves import Fit
-from whyrank.evaluation.estimate import Estimate, is_significant
+from whyrank.evaluation.estimate import Estimate, is_significant, percent
 from whyrank.evaluation.interval import FEWEST_QUERIES
+from whyrank.pages.numbers import counted
 from whyrank.text.tokens import Span
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 OUTCOMES = ("holds", "neutral", "violates")
 #: Differences below this share of the spread of a ranker's own scores are neutral.
 NEUTRAL_SHARE = 0.01
-NEUTRAL = f"|difference| up to delta; default: {NEUTRAL_SHARE:.0%} of the standard deviation of its scores"
+NEUTRAL = f"|difference| up to delta; default: {percent(NEUTRAL_SHARE)} of the standard deviation of its scores"
 ROWS = "rows.parquet"
 
 
@@ -187,20 +188,25 @@ class Audit(Result):
         return pd.DataFrame([vars(row) for row in self.rows]).astype(dict.fromkeys(("k", "rank", "tf"), "Int64"))
 
     def verdict(self) -> list[str]:
-        """For each ranker how many axioms it follows, breaks, or leaves open, and the one broken most."""
-        return [sentence for ranker in self.rankers for sentence in self._verdict_of(ranker.name)]
+        """For each ranker how many axioms it follows, breaks, or leaves undecided, and the one it breaks most."""
+        return [self._verdict_of(ranker.name) for ranker in self.rankers]
 
-    def _verdict_of(self, ranker: str) -> list[str]:
+    def _verdict_of(self, ranker: str) -> str:
         mine = [one for one in self.axioms if one.ranker == ranker]
         if max(one.queries for one in mine) < FEWEST_QUERIES:
-            return [f"{ranker}: too few queries to say whether it follows any of {len(mine)} axioms."]
-        towards = [one for one in mine if one.is_significant and _favours(one)]
-        against = [one for one in mine if one.is_significant and not _favours(one)]
-        open_ = len(mine) - len(towards) - len(against)
-        said = f"{ranker} follows {len(towards)} of {len(mine)} axioms on average (significant at 0.05, Holm), "
-        said += f"goes against {len(against)}, and {open_} cannot be told."
+            return f"{ranker}: too few queries to say whether it follows {counted(len(mine), 'axiom')}."
+        towards = sum(one.is_significant and _favours(one) for one in mine)
+        against = sum(one.is_significant and not _favours(one) for one in mine)
+        undecided = len(mine) - towards - against
+        said = (
+            f"{ranker} follows {towards} of {counted(len(mine), 'axiom')}, goes against {against or 'none'}, and "
+        )
+        said += f"{undecided or 'none'} {'is' if undecided == 1 else 'are'} undecided. "
         worst = max(mine, key=lambda one: one.violates.value or 0.0)
-        return [said, f"It violates {worst.axiom} most often: in {worst.violates.text('.0%')} of pairs."]
+        if not worst.violates.value:
+            return f"{said}No pair violates any of them."
+        often = f"in {worst.violates.percent()} of {counted(worst.n, 'pair')}"
+        return f"{said}It violates {worst.axiom} most often: {often}."
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """For each axiom a bar: the shares of pairs that hold, are neutral, violate; of the first ranker."""

@@ -96,11 +96,15 @@ def _counts(summaries: list[AxiomSummary | None]) -> str:
 
 
 def _shares(summary: AxiomSummary | None) -> str:
+    from whyrank.evaluation.estimate import percent
+
     if summary is None:
         return "–"
     star = "*" if summary.is_significant else " "
-    return f"{summary.holds.value:.0%} / {summary.violates.value:.0%}{star}"
+    return f"{percent(summary.holds.value)} / {percent(summary.violates.value)}{star}"
 
 
 def _falls(summary: AxiomSummary | None) -> str:
-    return "–" if summary is None or summary.gain_falls is None else f"{summary.gain_falls.value:.0%}"
+    from whyrank.evaluation.estimate import percent
+
+    return percent(summary.gain_falls.value if summary and summary.gain_falls else None)

@@ -14,8 +14,15 @@ from html import escape, unescape
 from whyrank.axioms.registry import meanings
 from whyrank.pages.terms import TERMS, Term
 
-#: What is not text: tags, and what describes a figure to machines.
-NO_TEXT = re.compile(r"<(style|metadata)\b.*?</\1>|<[^>]*>", re.DOTALL)
+#: What a page does not say itself: texts of the user's (`given`), and in `CELLS` the words of tables.
+GIVEN = re.compile(r'<span class="given">.*?</span>|<style\b.*?</style>', re.DOTALL)
+CELLS = re.compile(r"<td\b.*?</td>", re.DOTALL)
+TAGS = re.compile(r"<[^>]*>")
+
+
+def given(markup: str) -> str:
+    """Markup of a user's text, whose words are not the page's."""
+    return f'<span class="given">{markup}</span>'
 
 
 @dataclass(frozen=True)
@@ -31,9 +38,12 @@ class Glossary:
         return cls((*own, *axioms, *TERMS))
 
     def used(self, markup: str) -> list[Term]:
-        """The terms that a page's text uses, by name."""
-        text = unescape(NO_TEXT.sub(" ", markup))
-        return sorted((one for one in self.terms if one.found.search(text)), key=lambda one: one.name.casefold())
+        """The terms that a page uses, by name. In a table's cells, which may hold any words, a common word counts
+        only where the cell has its title (see `meaning`); a name such as TFC1 counts anywhere."""
+        own = GIVEN.sub(" ", markup)
+        text, said = _text(own), _text(CELLS.sub(_titles, own))
+        found = (one for one in self.terms if one.found.search(text if one.is_name else said))
+        return sorted(found, key=lambda one: one.name.casefold())
 
     def linked(self, text: str, seen: set[str]) -> str:
         """A text as markup: the first mention of each term that is not in `seen` leads to its entry."""
@@ -47,11 +57,15 @@ class Glossary:
         return markup + escape(text[place:])
 
     def meaning(self, text: str) -> str | None:
-        """What a table's cell means that is a term, or an axiom's name with its variant."""
+        """What a cell of a table means that is a term, or an axiom's name with its variant."""
         for one in self.terms:
             if one.found.fullmatch(text.partition(":")[0].strip()):
                 return f"{one.name}: {one.meaning}"
         return None
+
+    def topic(self, text: str) -> str | None:
+        """What a column's title speaks of: the meaning of its first term."""
+        return next((f"{one.name}: {one.meaning}" for _, _, one in self._mentions(text)), None)
 
     def entries(self, markup: str) -> str:
         """The glossary's list for a page."""
@@ -64,3 +78,13 @@ class Glossary:
         """From left to right, the longest first."""
         found = [(*match.span(), one) for one in self.terms for match in one.found.finditer(text)]
         return sorted(found, key=lambda mention: (mention[0], -mention[1]))
+
+
+def _text(markup: str) -> str:
+    return unescape(TAGS.sub(" ", markup))
+
+
+def _titles(cell: re.Match[str]) -> str:
+    """Of a cell that is a term, the term."""
+    found = re.search(r'\btitle="([^":]*):', cell[0])
+    return f" {TAGS.sub('', cell[0])} " if found else " "

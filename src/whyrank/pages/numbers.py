@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """`1 seed`, `3 seeds`"""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """The word for so many: `seed` or `seeds`, `is` or `are`."""
+    return one if number == 1 else many or f"{one}s"
+
+
+def counted(number: int, noun: str, many: str | None = None) -> str:
+    """`1 seed`, `3 seeds`, `2 queries`."""
+    return f"{number} {plural(number, noun, many)}"
 
 
 def span(numbers: Sequence[int]) -> str:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ class Report:
     _headings: list[tuple[str, str]] = field(default_factory=list)
     _linked: set[str] = field(default_factory=set)
 
-    @property
+    @cached_property
     def glossary(self) -> Glossary:
         return Glossary.of(self.terms)
 
@@ -79,7 +80,10 @@ class Report:
         numeric = [all(_is_number(row[i]) for row in rows) for i in range(len(columns))]
         above = f'<p class="caption">{self._text(caption)}</p>' if caption else ""
         heads = zip(columns, numeric, strict=True)
-        head = "".join(f"<th{_head_class(number, name)}>{self._text(name)}</th>" for name, number in heads)
+        head = "".join(
+            f"<th{_head_class(number, name)}{_title(self.glossary.topic(name))}>{escape(name)}</th>"
+            for name, number in heads
+        )
         body = "".join(f"<tr>{self._cells(row, numeric)}</tr>" for row in rows)
         box = f'<div class="wide table" role="region" tabindex="0" aria-label="{escape(_label(columns))}">'
         table = f"{above}{box}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
@@ -105,13 +109,14 @@ class Report:
         """The page, whole or not at all."""
         body = f"{BEGIN}{''.join(self._parts)}{END}"
         top = f"<h1>{escape(self.title)}</h1>{self._opening()}"
-        entries = self.glossary.entries(top + body)
+        found = self.glossary.entries(top + body)
+        entries = f'<h2 id="{GLOSSARY}">Glossary</h2>{found}' if found else ""
         write_text(
             path,
             f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
             f'content="width=device-width, initial-scale=1"><title>{escape(self.title)}</title>'
             f"<style>{STYLE}</style></head><body>{top}{self._contents(bool(entries))}<main>{body}"
-            f"{f'<h2 id={GLOSSARY!r}>Glossary</h2>{entries}' if entries else ''}{_how_made(manifest)}</main>"
+            f"{entries}{_how_made(manifest)}</main>"
             "</body></html>\n",
         )
         return path
@@ -122,14 +127,12 @@ class Report:
 
     def _cells(self, row: Sequence[Cell], numeric: Sequence[bool]) -> str:
         return "".join(
-            f"<td{_class(number, value)}{self._title(value)}>{escape(_text(value))}</td>"
+            f"<td{_class(number, value)}{_title(self._meaning(value))}>{escape(_text(value))}</td>"
             for value, number in zip(row, numeric, strict=True)
         )
 
-    def _title(self, value: Cell) -> str:
-        """What a cell that is a term means."""
-        found = self.glossary.meaning(value) if isinstance(value, str) else None
-        return f' title="{escape(found)}"' if found else ""
+    def _meaning(self, value: Cell) -> str | None:
+        return self.glossary.meaning(value) if isinstance(value, str) else None
 
     def _opening(self) -> str:
         """The lead and the verdict."""
@@ -153,6 +156,10 @@ def _how_made(manifest: dict[str, Any]) -> str:
         f'<h2 id="{MADE}">How this was made</h2><pre>{escape(command)}</pre>'
         f"<details><summary>Manifest</summary><pre>{escape(everything)}</pre></details>"
     )
+
+
+def _title(meaning: str | None) -> str:
+    return f' title="{escape(meaning)}"' if meaning else ""
 
 
 def _label(columns: Sequence[str]) -> str:

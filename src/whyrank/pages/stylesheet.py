@@ -18,7 +18,8 @@ section.verdict { border-left: 4px solid var(--accent); background: var(--card);
   border-radius: 0 6px 6px 0; font-size: 1.05rem; } section.verdict p { margin: .5rem 0; }
 p.lead { color: var(--quiet); margin-top: 0; } a { color: var(--accent); }
 a.term { color: inherit; text-decoration: underline dotted var(--quiet); text-underline-offset: .2em; }
-a.term:hover, a.term:focus { color: var(--accent); } td[title] { cursor: help; }
+a.term:hover, a.term:focus { color: var(--accent); } td[title], th[title] { cursor: help; }
+th[title] { text-decoration: underline dotted var(--quiet); text-underline-offset: .2em; }
 nav { font-size: .88rem; } nav ol { list-style: none; padding: 0; margin: .9rem 0 0; display: flex;
   flex-wrap: wrap; gap: .2rem 1.1rem; }
 figure { margin: 1rem 0 1.8rem; } figure svg { display: block; width: 100%; height: auto; }

@@ -21,6 +21,11 @@ class Term:
         """The entry's place in the page."""
         return f"term-{re.sub(r'[^a-z0-9]+', '-', self.name.lower()).strip('-')}"
 
+    @property
+    def is_name(self) -> bool:
+        """Whether it is a proper name, such as TFC1 or Holm, and no word that any text may hold."""
+        return self.name != self.name.lower()
+
     @cached_property
     def found(self) -> re.Pattern[str]:
         written = self.written or rf"(?i:{re.escape(self.name)}s?)"
@@ -89,8 +94,8 @@ TERMS = (
         r"(?i:tokens?|word pieces?|pieces?)",
     ),
     Term(
-        "token categories",
-        "Where a token stands: cls (the start), query, inj (the injected term), qterm+ and qterm- (query "
+        "cls, query, inj, qterm, other, sep",
+        "Categories of tokens: cls (the start), query, inj (the injected term), qterm+ and qterm- (query "
         "terms in the document that are or are not the injected one), other, sep (separators).",
         r"(?i:cls|inj|sep)|qterm[+-]?",
     ),
@@ -121,7 +126,7 @@ TERMS = (
         "activation patching",
         "Putting what a part of the model computes on one document of a pair into the run on the other, "
         "to see how much of the score moves with it.",
-        r"(?i:activation(?: patching)?|patch(?:ed|ing))",
+        r"(?i:activation patching|patch(?:ed|ing))",
     ),
     Term(
         "path patching",
@@ -141,13 +146,14 @@ TERMS = (
     ),
     Term(
         "denoise",
-        "Patch from the perturbed document into the run on the baseline: which part is enough to raise the score?",
+        "Patch from the perturbed document into the run on the baseline, to see which part is enough to "
+        "raise the score.",
         r"(?i:denois(?:e|ing))",
     ),
     Term(
         "noise",
-        "Patch from the baseline into the run on the perturbed document: which part is needed for the "
-        "higher score?",
+        "Patch from the baseline into the run on the perturbed document, to see which part is needed for "
+        "the higher score.",
         r"(?i:nois(?:e|ing))",
     ),
     Term(

@@ -43,8 +43,9 @@ def draw_shares(axes: Axes, names: Sequence[str], parts: Mapping[str, tuple[str,
         left = [start + share for start, share in zip(left, shares, strict=True)]
     axes.set_xlim(0, 1)
     axes.set_xticks([0, 0.5, 1], ["0%", "50%", "100%"])
-    for label, side in zip(axes.get_xticklabels(), ("left", "center", "right"), strict=True):
-        label.set_ha(side)  # so that labels of bars side by side do not touch
+    first, _, last = axes.get_xticklabels()
+    first.set_horizontalalignment("left")  # so that labels of bars side by side do not touch
+    last.set_horizontalalignment("right")
     return _named(axes, names)
 
 

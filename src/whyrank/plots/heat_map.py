@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from statistics import median_low
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whyrank.plots.bars import interval_bars as interval_bars
 from whyrank.plots.scatter import scatter as scatter
@@ -36,30 +37,62 @@ def heat_maps(
     one_way: bool = False,
     cell: float = 0.34,
 ) -> str:
-    """Maps on one scale; cells that are `marked` (significant) have a dot, missing ones are grey. Colours end at
-    `end`, or at the largest value; values that are never negative go `one_way`. A cell is so many inches wide."""
-    largest = end or _largest(panels.values()) or 1.0
-    beyond = _largest(panels.values()) > largest
-    width = max(2.6, cell * len(columns) + 1.2)
+    """Maps on one scale, as SVG; see `draw_heat_map`. A cell is so many inches wide."""
+    scale = Scale(end or _largest(panels.values()) or 1.0, one_way)
+    width, height = max(2.6, cell * len(columns) + 1.2), max(2.2, 0.9 * cell * len(rows) + 1.1)
     across = max(1, min(len(panels), int(WIDEST // width)))
     down = -(-len(panels) // across)
-    height = max(2.2, 0.9 * cell * len(rows) + 1.1)
     with drawing(width * across + 0.9, height * down) as figure:
         places = figure.subplots(down, across, squeeze=False, sharey=True)
         drawn: Any = None
         for place, (name, cells) in zip(places.flat, panels.items(), strict=False):
-            drawn = _panel(place, cells, len(rows), len(columns), largest, one_way)
-            _dots(place, cells, (marked or {}).get(name, set()), largest)
-            _name_columns(place, columns, column_title)
+            drawn = _map(place, cells, len(rows), columns, scale, (marked or {}).get(name, set()))
+            place.set_xlabel(column_title)
             place.set_title(name, loc="left")
         for place in places[:, 0]:
             place.set_yticks(range(len(rows)), rows)
             place.set_ylabel(row_title)
         for place in places.flat[len(panels) :]:
             place.set_visible(False)
-        extend = ("max" if one_way else "both") if beyond else "neither"
+        extend = scale.beyond(_largest(panels.values()))
         figure.colorbar(drawn, ax=list(places.flat), label=value_title, shrink=0.8, pad=0.01, extend=extend)
         return as_svg(figure)
+
+
+def draw_heat_map(
+    axes: Axes,
+    cells: Cells,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    row_title: str,
+    column_title: str,
+    value_title: str,
+    marked: AbstractSet[tuple[int, int]] = frozenset(),
+    end: float | None = None,
+    one_way: bool = False,
+) -> Axes:
+    """A map with its scale; cells that are `marked` (significant) have a dot, missing ones are grey. Colours end
+    at `end`, or at the largest value; values that are never negative go `one_way`."""
+    scale = Scale(end or _largest([cells]) or 1.0, one_way)
+    drawn = _map(axes, cells, len(rows), columns, scale, marked)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set_xlabel(column_title)
+    axes.set_ylabel(row_title)
+    extend = scale.beyond(_largest([cells]))
+    axes.figure.colorbar(drawn, ax=axes, label=value_title, shrink=0.8, pad=0.01, extend=extend)
+    return axes
+
+
+class Scale(NamedTuple):
+    """Where colours end, and whether they begin at 0."""
+
+    end: float
+    one_way: bool
+
+    def beyond(self, largest: float) -> str:
+        """On which sides values lie beyond it."""
+        return "neither" if largest <= self.end else "max" if self.one_way else "both"
 
 
 def robust_end(panels: Mapping[str, Cells], marked: Marked) -> float:
@@ -82,30 +115,30 @@ def _only(cells: Cells, places: set[tuple[int, int]]) -> Cells:
     return {place: value for place, value in cells.items() if place in places}
 
 
-def _dots(axes: Axes, cells: Cells, marked: set[tuple[int, int]], largest: float) -> None:
-    for row, column in marked:
-        dark = abs(cells.get((row, column), 0.0)) > 0.6 * largest
-        axes.plot(column, row, marker=".", markersize=3, color="white" if dark else INK)
-
-
-def _name_columns(axes: Axes, columns: Sequence[str], title: str) -> None:
-    turned = max(map(len, columns), default=0) > 2
-    angle, side = (45, "right") if turned else (0, "center")
-    axes.set_xticks(range(len(columns)), columns, rotation=angle, ha=side)
-    axes.set_xlabel(title)
-
-
-def _panel(axes: Axes, cells: Cells, rows: int, columns: int, largest: float, one_way: bool) -> Any:
+def _map(
+    axes: Axes,
+    cells: Cells,
+    rows: int,
+    columns: Sequence[str],
+    scale: Scale,
+    marked: AbstractSet[tuple[int, int]],
+) -> Any:
+    """The map itself, which its scale is drawn from."""
     import numpy as np
     from matplotlib import colormaps
 
-    values = np.full((rows, columns), math.nan)
-    for (row, column), value in cells.items():
-        values[row, column] = value
-    colours = colormaps[ONE_WAY if one_way else COLOURS].with_extremes(bad=MISSING)
-    least = 0.0 if one_way else -largest
-    drawn = axes.imshow(np.ma.masked_invalid(values), cmap=colours, vmin=least, vmax=largest, aspect="auto")
+    values = np.full((rows, len(columns)), math.nan)
+    for place, value in cells.items():
+        values[place] = value
+    colours = colormaps[ONE_WAY if scale.one_way else COLOURS].with_extremes(bad=MISSING)
+    least = 0.0 if scale.one_way else -scale.end
+    drawn = axes.imshow(np.ma.masked_invalid(values), cmap=colours, vmin=least, vmax=scale.end, aspect="auto")
     axes.tick_params(length=0)
     for side in axes.spines.values():
         side.set_visible(False)
+    for row, column in marked:
+        dark = abs(cells.get((row, column), 0.0)) > 0.6 * scale.end
+        axes.plot(column, row, marker=".", markersize=3, color="white" if dark else INK)
+    turned = max(map(len, columns), default=0) > 2
+    axes.set_xticks(range(len(columns)), columns, rotation=45 if turned else 0, ha="right" if turned else "center")
     return drawn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, NamedTuple
 
 from whyrank.plots.style import QUIET, SERIES, WIDTH, as_svg, bare, drawing
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 ACROSS = 3
 #: Letters of a legend that fit side by side an inch; its lines and gaps take as much room as so many letters.
 LETTERS, HANDLE = 13, 7
+#: Letters of an axis's title that fit on one line.
+TITLE = 30
 #: When colours begin again, lines are of another kind.
 KINDS = ("-", "--", ":")
 
@@ -42,7 +45,7 @@ def line_plots(
     lines."""
     across = min(ACROSS, len(panels))
     down = -(-len(panels) // across)
-    width, height = (WIDTH, 3.2) if len(panels) == 1 else (0.6 + 3.6 * across, 0.4 + 2.7 * down)
+    width, height = (WIDTH, 3.4) if len(panels) == 1 else (0.6 + 3.6 * across, 0.4 + 2.7 * down)
     with drawing(width, height) as figure:
         places = figure.subplots(down, across, squeeze=False)
         names = list(dict.fromkeys(name for curves in panels.values() for name in curves))
@@ -50,7 +53,7 @@ def line_plots(
             fits = (thin or {}).get(title, {})
             draw_lines(axes, curves, x_title, title=title, log_x=log_x, thin=fits, names=names)
         for axes in places[:, 0]:
-            axes.set_ylabel(y_title)
+            axes.set_ylabel(fill(y_title, TITLE))
         for axes in places.flat[len(panels) :]:
             axes.set_visible(False)
         handles = {h.get_label(): h for axes in places.flat for h in axes.get_legend_handles_labels()[0]}
@@ -76,7 +79,7 @@ def draw_lines(
         _curve(axes, name, points, (thin or {}).get(name, ()), order.index(name))
     whole = all(float(point.x).is_integer() for points in curves.values() for point in points)
     _dress(axes, title, x_title, log_x, whole)
-    axes.set_ylabel(y_title)
+    axes.set_ylabel(fill(y_title, TITLE))
     return axes
 
 

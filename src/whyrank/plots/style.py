@@ -29,7 +29,7 @@ SETTINGS: dict[str, Any] = {
     "axes.labelcolor": INK,
     "xtick.color": QUIET,
     "ytick.color": INK,
-    "axes.titlesize": 11,
+    "axes.titlesize": 10,
     "axes.facecolor": "none",
     "text.color": INK,
     "legend.frameon": False,
