@@ -8,17 +8,23 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: demo test test-long check format clean
+.PHONY: demo test test-long check format clean browser
 
 demo: .venv/core
 	$(BIN)/whyrank get ce-minilm-l12
 	$(BIN)/whyrank demo
 
-test: .venv/dev
+test: .venv/dev browser
 	$(PYTEST) -m "not slow"
 
 test-long: .venv/dev
 	$(PYTEST) -m slow
+
+# The browser in which tests look at reports: installed in CI, elsewhere you are told that it is missing.
+browser:
+	@command -v chromium >/dev/null \
+		|| { test -n "$$CI" && apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium >/dev/null; } \
+		|| echo "Chromium is missing: tests of reports in a browser are skipped (on Debian: apt-get install chromium)"
 
 check: .venv/dev
 	$(BIN)/ruff check src tests benchmarks

@@ -71,5 +71,6 @@ def as_svg(figure: Figure) -> str:
     buffer = io.StringIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)  # the browser's own fonts draw the text
+        warnings.filterwarnings("ignore", "constrained_layout not applied", UserWarning)  # names longer than it
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     return buffer.getvalue().replace("'DejaVu Sans'", FONTS)
