@@ -14,7 +14,6 @@ from whyrank.audit.results import OUTCOMES
 from whyrank.audit.scoring import audit_pairs
 from whyrank.axioms.pair import MinimalPair
 from whyrank.circuits.api import CircuitRequest, Sizes, find_circuit
-from whyrank.circuits.report import write_circuit
 from whyrank.circuits.search import Search
 from whyrank.circuits.threshold import Threshold
 from whyrank.collections.bm25 import first_stage
@@ -124,12 +123,13 @@ def test_a_circuit(ranker, tmp_path, case):
         with pytest.raises(UserError, match=refused[case]):
             find_circuit(ranker, {"TFC1": CASES[case]}, idf, request)
         return
-    write_circuit(find_circuit(ranker, {"TFC1": CASES[case]}, idf, request), tmp_path, MANIFEST)
+    find_circuit(ranker, {"TFC1": CASES[case]}, idf, request).write(tmp_path, MANIFEST)
     told, page = valid(tmp_path, "circuit.json")
     assert told["decide"] == "point" and told["edges"]
     for edge in told["edges"]:
-        assert edge["low"] is None and edge["no_interval"] == "too few queries" and edge["support"] is None
-    kept = [one["only circuit"] for one in told["faithfulness"]["TFC1"]["kinds"].values()]
+        share = edge["share"]
+        assert share["low"] is None and share["no_interval"] == "too few queries" and edge["support"] is None
+    kept = [one["only_circuit"]["kept"] for one in told["faithfulness"]["TFC1"]["kinds"].values()]
     assert kept and all(one["no_interval"] == "too few queries" for one in kept)
     assert "too few queries" in page
 
