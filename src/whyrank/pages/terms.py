@@ -23,8 +23,8 @@ class Term:
 
     @property
     def is_name(self) -> bool:
-        """Whether it is a proper name, such as TFC1 or Holm, and no word that any text may hold."""
-        return self.name != self.name.lower()
+        """Whether it is a name, such as TFC1 or share of the gap, and no word that any text may hold."""
+        return self.name != self.name.lower() or (" " in self.name and "," not in self.name)
 
     @cached_property
     def found(self) -> re.Pattern[str]:

@@ -40,7 +40,7 @@ class Map(NamedTuple):
 
 def plot_heads(study: TermFrequencyStudy, axes: Axes | None) -> Axes:
     """All heads on append, on given axes or new ones."""
-    from whyrank.plots.heat_map import plot_heat_map
+    from whyrank.plots.heat_map import draw_heat_map
     from whyrank.plots.style import new_axes
 
     heads, about = study.append.heads, study.about
@@ -49,8 +49,8 @@ def plot_heads(study: TermFrequencyStudy, axes: Axes | None) -> Axes:
     marked = {(one.layer or 0, one.head or 0) for one in heads if one.is_significant}
     axes.set_title(about.ranker, loc="left")
     rows, columns = (list(map(str, range(count))) for count in (about.layers, about.heads_per_layer))
-    return plot_heat_map(
-        axes, cells, rows, columns, marked, row_title="layer", column_title="head", value_title=SHARE
+    return draw_heat_map(
+        axes, cells, rows, columns, marked=marked, row_title="layer", column_title="head", value_title=SHARE
     )
 
 
