@@ -48,7 +48,7 @@ def semantic_bm(
 
     The heads are those of a `circuit` (a result of `circuit`, or its run folder), or `heads` (`0.8,1.7,L2.H1`).
     The pairs are the best `depth` documents of `run` (BM25's), of the first `queries` (all). `sep`: attention to
-    the final [SEP] counts as matching. `min_samples`: the paper's protocol has query lengths of more
+    the final [SEP] counts as matching. In the paper's protocol, query lengths have more than `min_samples`
     samples. `idf`: `collection`, `wordfreq` or a file: which way U0 points. With `out` the result is also written
     as a run folder, which `load("semantic-bm:RUN")` opens as a ranker; work that was killed goes on.
     """

@@ -85,7 +85,7 @@ class SemanticBMRanker(Ranker):
         idf, matching, interaction = np.split(terms, [1, 1 + len(self.model.heads)], axis=1)
         by_head = zip(*(map(tuple, part.tolist()) for part in (matching, interaction, reads)), strict=True)
         found = tuple(
-            TokenTerm(self._token(one.ids[i]), float(f[i]), float(idf[i, 0]), *parts)
+            TokenTerm.of(self._token(one.ids[i]), float(f[i]), float(idf[i, 0]), *parts)
             for i, parts in enumerate(by_head)
         )
         score = float(self.model.intercept + terms.sum())

@@ -183,9 +183,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class TokenTerm:
-    """What one query token adds. With f = -U0 and MS_k for head k:
+    """What one query token adds, `total`. With f = -U0 and MS_k for head k:
 
-    `idf` is a f, `matching` has beta_k MS_k and `interaction` gamma_k f MS_k for each head; `reads` are the MS_k.
+    `idf` is a f, `matching` has beta_k MS_k and `interaction` gamma_k f MS_k for each head, `by_head` both; `reads`
+    are the MS_k.
     """
 
     token: str
@@ -194,15 +195,21 @@ class TokenTerm:
     matching: tuple[float, ...]
     interaction: tuple[float, ...]
     reads: tuple[float, ...]
+    by_head: tuple[float, ...]
+    total: float
 
-    @property
-    def by_head(self) -> tuple[float, ...]:
-        """What the token adds through each head."""
-        return tuple(a + b for a, b in zip(self.matching, self.interaction, strict=True))
-
-    @property
-    def total(self) -> float:
-        return self.idf + sum(self.by_head)
+    @classmethod
+    def of(
+        cls,
+        token: str,
+        f: float,
+        idf: float,
+        matching: tuple[float, ...],
+        interaction: tuple[float, ...],
+        reads: tuple[float, ...],
+    ) -> Self:
+        by_head = tuple(a + b for a, b in zip(matching, interaction, strict=True))
+        return cls(token, f, idf, matching, interaction, reads, by_head, idf + sum(by_head))
 
 
 @dataclass(frozen=True)
