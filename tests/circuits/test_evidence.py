@@ -261,7 +261,7 @@ def test_matching_heads_send_together(ranker):
     found = matching_to_scoring(ranker, [Head(0, 1), Head(1, 2), Head(2, 0)], [Head(2, 1)], pairs("TFC1"))
     assert found.senders == ("L0.H1", "L1.H2"), "only heads below the scoring heads send"
     rows = patch(ranker, pairs("TFC1"), method="path", sites="0.1+1.2", to="L2.H1.q").frame
-    assert found.q.value == pytest.approx(rows["effect"].sum() / (rows["perturbed"] - rows["base"]).sum())
+    assert found.q.share.value == pytest.approx(rows["effect"].sum() / (rows["perturbed"] - rows["base"]).sum())
 
 
 def test_blocks_send_into_each_head(ranker):

@@ -12,7 +12,7 @@ from whyrank.axioms.pair import MinimalPair, read_pairs
 from whyrank.axioms.scored_pair import TextCounts
 from whyrank.circuits.evidence import COUNTING, LENGTH, Evidence, Sizes
 from whyrank.circuits.reading import cross_encoder
-from whyrank.circuits.results import Circuit, CircuitHead, Found, IdfSource, PairTexts
+from whyrank.circuits.results import Circuit, CircuitHead, Found, IdfSource
 from whyrank.circuits.search import Search, backward_search
 from whyrank.circuits.threshold import Threshold
 from whyrank.collections.collection import Collection
@@ -20,13 +20,12 @@ from whyrank.collections.given import collection_of
 from whyrank.collections.idf import TokenIdf, token_idf
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
-from whyrank.core.json_file import typed
 from whyrank.core.progress import OpenProgress, no_progress
+from whyrank.core.results import plain
 from whyrank.core.runs import Run
 from whyrank.core.stages import Stages
 from whyrank.evaluation.interval import FEWEST_QUERIES
 from whyrank.interventions.aligned import AlignedPairs, aligned_pairs, fitting_pairs, pair_table
-from whyrank.interventions.pair_texts import texts_json
 from whyrank.rankers.cross_encoder import CrossEncoder
 from whyrank.rankers.load import load
 from whyrank.rankers.ranker import Ranker
@@ -143,12 +142,9 @@ def circuit(
         result = find_circuit(
             opened, sets, rarity or _counted_idf(opened, sets), request, run.stages(), run.progress
         )
-        frame = pair_table(opened, aligned, "document")
-        rows = typed(frame.to_dict("records"), tuple[PairTexts, ...])
-        result = replace(result, texts=aligned.counts(), pairs=rows)
-        run.save(
-            result, pairs={name: len(some) for name, some in sets.items()}, texts=texts_json(result.texts, frame)
-        )
+        result = replace(result, texts=aligned.counts(), pair_frame=pair_table(opened, aligned, "document"))
+        sizes_of_sets = {name: len(some) for name, some in sets.items()}
+        run.save(result, pairs=sizes_of_sets, texts=plain(result.changed_texts))
         return result
 
 

@@ -25,7 +25,6 @@ from whyrank.circuits.results import (
     Length,
     MatchingToScoring,
     Saturation,
-    Sender,
     parsed_roles,
 )
 from whyrank.circuits.roles import Roles, assign_roles, attention_summary
@@ -36,6 +35,7 @@ from whyrank.collections.idf import TokenIdf
 from whyrank.core.progress import OpenProgress
 from whyrank.core.stages import Stages
 from whyrank.evaluation.estimate import Estimate
+from whyrank.interventions.statistics import SiteSummary
 from whyrank.rankers.cross_encoder import CrossEncoder
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Measured(TypedDict, total=False):
     example: Example
     u0_against_matching: Estimate | None
     matching_to_scoring: MatchingToScoring | None
-    senders: dict[str, tuple[Sender, ...]]
+    senders: dict[str, tuple[SiteSummary, ...]]
     counted: str | None
     saturation: Saturation | None
     count_not_flag: dict[str, Curve]
@@ -119,7 +119,9 @@ class Evidence:
         if roles[MATCHING]:
             values |= Measured(
                 u0_against_matching=typed("u0", Estimate, lambda: self._u0_against(roles[MATCHING])),
-                senders=typed("senders", dict[str, tuple[Sender, ...]], lambda: self._senders(roles[MATCHING])),
+                senders=typed(
+                    "senders", dict[str, tuple[SiteSummary, ...]], lambda: self._senders(roles[MATCHING])
+                ),
             )
             values |= self._counted(roles[MATCHING]) | self._length(roles[MATCHING])
         if roles[MATCHING] and roles[SCORING]:
@@ -139,7 +141,7 @@ class Evidence:
         texts = texts_of(self.ranker, self._some(self.sizes.readings))
         return idf_against_matching(self.ranker, matching, texts, self._u0(), self.progress)
 
-    def _senders(self, matching: Sequence[Head]) -> dict[str, tuple[Sender, ...]]:
+    def _senders(self, matching: Sequence[Head]) -> dict[str, tuple[SiteSummary, ...]]:
         return block_senders(
             self.ranker, matching, self._some(self.sizes.senders), seed=self.seed,
             shards=self.stages.shards("senders"), progress=self.progress,

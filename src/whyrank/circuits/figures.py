@@ -13,10 +13,10 @@ from whyrank.circuits.results import (
     Example,
     Length,
     Saturation,
-    Sender,
     Step,
 )
 from whyrank.evaluation.estimate import Estimate
+from whyrank.interventions.statistics import SiteSummary
 from whyrank.pages.page import Cell, Figure, Figures
 from whyrank.plots.heat_map import heat_maps
 from whyrank.plots.lines import Point, line_plots
@@ -178,7 +178,7 @@ def _length(found: Length) -> Figure:
     return svg, caption, (["what", "heads", "k", "mean", *ENDS], rows)
 
 
-def _senders(found: Mapping[str, Sequence[Sender]]) -> Figure:
+def _senders(found: Mapping[str, Sequence[SiteSummary]]) -> Figure:
     panels = {
         head: {_block(one.site): one.share.value for one in some if one.share.value is not None}
         for head, some in found.items()

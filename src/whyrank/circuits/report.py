@@ -19,7 +19,6 @@ from whyrank.circuits.results import (
 from whyrank.encoders.site import short_name
 from whyrank.evaluation.estimate import NOTHING, Estimate, row_text
 from whyrank.evaluation.interval import FEWEST_QUERIES, TOO_FEW
-from whyrank.interventions.pair_texts import add_texts, texts_json
 from whyrank.pages.numbers import counted
 from whyrank.pages.page import Cell, Report
 
@@ -90,9 +89,8 @@ def circuit_page(circuit: Circuit) -> Report:
     _faithfulness(page, circuit)
     page.heading("Are IDF and matching separate?")
     _independence(page, circuit)
-    if circuit.pairs:
-        texts = texts_json(circuit.texts, circuit.pair_frame())
-        add_texts(page, texts, circuit.texts.sentences(circuit.ranker))
+    if circuit.changed_texts:
+        circuit.changed_texts.add_to(page, circuit.texts.sentences(circuit.ranker))
     return page
 
 
@@ -201,11 +199,11 @@ def _independence(page: Report, circuit: Circuit) -> None:
         )
     if paths is None:
         return
-    for share, word in ((paths.v, "values"), (paths.q, "queries"), (paths.k, "keys")):
-        if share:
+    for sent, word in ((paths.v, "values"), (paths.q, "queries"), (paths.k, "keys")):
+        if sent:
             page.paragraph(
-                f"All matching heads below, together, to the scoring heads' {word}: {share.text()} of the gap, "
-                f"n = {share.pairs}."
+                f"All matching heads below, together, to the scoring heads' {word}: {sent.share.text()} of the gap "
+                f"({counted(sent.n, 'pair')})."
             )
     page.paragraph(f"The paper: {PAPER['queries']}.")
 

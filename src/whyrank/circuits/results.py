@@ -6,17 +6,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from whyrank.axioms.scored_pair import TextCounts
 from whyrank.circuits.head import Head
 from whyrank.circuits.threshold import KEPT
 from whyrank.core.errors import UserError, located
-from whyrank.core.json_file import read_json, typed
-from whyrank.core.results import Result, table
+from whyrank.core.json_file import read_json
+from whyrank.core.results import Result
 from whyrank.evaluation.curves import Fit
 from whyrank.evaluation.estimate import Estimate
 from whyrank.interventions.pair_texts import FILE as PAIRS
+from whyrank.interventions.pair_texts import TextChanges, write_pair_table
+from whyrank.interventions.statistics import SiteSummary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,22 +188,14 @@ class Length:
 
 
 @dataclass(frozen=True)
-class Sender:
-    """The share of the gap that a site brings to a head."""
-
-    site: str
-    share: Estimate
-
-
-@dataclass(frozen=True)
 class MatchingToScoring:
     """The share of the gap that the matching heads send, together, to the scoring heads' values, queries, keys."""
 
     senders: tuple[str, ...]
     receivers: tuple[str, ...]
-    v: Estimate | None = None
-    q: Estimate | None = None
-    k: Estimate | None = None
+    v: SiteSummary | None = None
+    q: SiteSummary | None = None
+    k: SiteSummary | None = None
 
 
 @dataclass(frozen=True)
@@ -286,24 +280,6 @@ class IdfSource:
     formula: str
 
 
-@dataclass(frozen=True)
-class PairTexts:
-    """A pair's texts and scores: as they were scored, and as they were given."""
-
-    pair: str
-    query: str
-    baseline_text: str
-    perturbed_text: str
-    base: float
-    perturbed: float
-    padded: bool
-    cut: bool
-    given_baseline_text: str
-    given_perturbed_text: str
-    given_base: float
-    given_perturbed: float
-
-
 @dataclass(frozen=True, repr=False)
 class Circuit(Result):
     """Which heads of a cross-encoder make the score, what each is for, and what speaks for it."""
@@ -325,20 +301,26 @@ class Circuit(Result):
     texts: TextCounts
     u0_against_matching: Estimate | None = None
     matching_to_scoring: MatchingToScoring | None = None
-    senders: dict[str, tuple[Sender, ...]] = field(default_factory=dict)
+    #: By matching head, the blocks that send to it.
+    senders: dict[str, tuple[SiteSummary, ...]] = field(default_factory=dict)
     #: The variant of TFC2 that was counted on.
     counted: str | None = None
     saturation: Saturation | None = None
     count_not_flag: dict[str, Curve] = field(default_factory=dict)
     length: Length | None = None
-    pairs: tuple[PairTexts, ...] = table()
+    #: A data frame, one row per pair: the texts that were scored, those given, and the scores of both.
+    pair_frame: Any = field(default=None, repr=False, compare=False, metadata={"table": True})
 
     @classmethod
     def read(cls, folder: Path | str) -> Self:
         import pandas as pd
 
-        rows = pd.read_parquet(Path(folder, PAIRS)).to_dict("records")
-        return replace(super().read(folder), pairs=typed(rows, tuple[PairTexts, ...]))
+        return replace(super().read(folder), pair_frame=pd.read_parquet(Path(folder, PAIRS)))
+
+    @property
+    def changed_texts(self) -> TextChanges | None:
+        """The pairs whose texts were not scored as given."""
+        return None if self.pair_frame is None else TextChanges.read(self.texts, self.pair_frame)
 
     @property
     def queries(self) -> int:
@@ -375,12 +357,6 @@ class Circuit(Result):
         ]  # fmt: skip
         return pd.DataFrame(rows, columns=list(columns))
 
-    def pair_frame(self) -> pd.DataFrame:
-        """One row per pair: the texts that were scored and those given."""
-        import pandas as pd
-
-        return pd.DataFrame([vars(row) for row in self.pairs])
-
     def plot(self, axes: Axes | None = None) -> Axes:
         """The circuit as a graph: embeddings at the bottom, logits at the top."""
         from whyrank.circuits.graph import draw_circuit
@@ -399,9 +375,7 @@ class Circuit(Result):
         return {name: svg for name, (svg, _, _) in self.drawn.items()}
 
     def write_tables(self, folder: Path) -> list[Path]:
-        from whyrank.interventions.pair_texts import write_pair_table
-
-        return [write_pair_table(self.pair_frame(), folder)]
+        return [] if self.pair_frame is None else [write_pair_table(self.pair_frame, folder)]
 
     def write_report(self, path: Path, manifest: Manifest) -> Path:
         from whyrank.circuits.report import circuit_page

@@ -15,13 +15,13 @@ from pathlib import Path
 
 from whyrank.axioms.pair import MinimalPair
 from whyrank.circuits.head import Head, together
-from whyrank.circuits.results import MatchingToScoring, Sender
+from whyrank.circuits.results import MatchingToScoring
 from whyrank.circuits.search import PARTS
-from whyrank.circuits.shares import Shares
 from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.encoders.site import SiteSet
 from whyrank.interventions.path import PathPatching
 from whyrank.interventions.plan import SitePlan
+from whyrank.interventions.statistics import SiteSummary, summarise_sites
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
 
@@ -34,16 +34,15 @@ def block_senders(
     seed: int = 0,
     shards: Path | None = None,
     progress: OpenProgress = no_progress,
-) -> dict[str, tuple[Sender, ...]]:
-    """For each head the shares that blocks below send to it."""
+) -> dict[str, tuple[SiteSummary, ...]]:
+    """For each head what the blocks below send to it."""
     found = {}
     for head in heads:
         path = PathPatching(SiteSet(tuple(head.site(part) for part in PARTS)))
         plan = SitePlan.parse("blocks", ranker.encoder, None, path.reached_from)
         with progress(f"blocks to {head}", len(pairs)) as advance:
             frame = sweep(ranker, pairs, plan, path, shards=shards and shards / str(head), progress=advance).frame
-        shares = Shares.of({"all": frame}, seed=seed)
-        found[str(head)] = tuple(map(Sender, shares.sites, shares.estimates()))
+        found[str(head)] = summarise_sites(frame, seed=seed)
     return found
 
 
@@ -65,5 +64,5 @@ def matching_to_scoring(
         path, plan = PathPatching(together(scoring, part)), SitePlan((together(below),))
         with progress(f"matching heads to the scoring heads' {part}", len(pairs)) as advance:
             frame = sweep(ranker, pairs, plan, path, shards=shards and shards / part, progress=advance).frame
-        (found[part],) = Shares.of({"all": frame}, seed=seed).estimates()
+        (found[part],) = summarise_sites(frame, seed=seed)
     return MatchingToScoring(tuple(map(str, below)), tuple(map(str, scoring)), **found)

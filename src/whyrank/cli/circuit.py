@@ -51,7 +51,6 @@ def circuit(
     """Search a cross-encoder's circuit back from its logits, test what each head does, and draw it."""
     say(f"searching the circuit of {ranker} with {', '.join(path.name for path in pairs)}")
     from whyrank.circuits.api import circuit as find
-    from whyrank.interventions.pair_texts import texts_json, turned_sentence
 
     result = find(
         ranker, pairs, threshold=threshold, decide=decide, pairs_to_logits=pairs_to_logits,
@@ -61,7 +60,7 @@ def circuit(
     )  # fmt: skip
     print_json(result) if json else show(result)
     _notes(result)
-    for sentence in turned_sentence(texts_json(result.texts, result.pair_frame())):
+    for sentence in result.changed_texts.other_sign_sentences() if result.changed_texts else ():
         say(f"{sentence} (pairs.parquet)")
     suggest(
         f"open {out / 'report.html'} in a browser",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from whyrank.axioms.scored_pair import TextCounts
 from whyrank.core.atomic import whole_file
 from whyrank.core.json_file import typed
-from whyrank.core.results import plain
 from whyrank.pages.page import Cell, Report
 
 if TYPE_CHECKING:
@@ -92,25 +91,6 @@ def write_pair_table(table: pd.DataFrame, folder: Path) -> Path:
     with whole_file(folder / FILE) as partial:
         table.to_parquet(partial, index=False)
     return folder / FILE
-
-
-def texts_json(counts: TextCounts, table: pd.DataFrame) -> dict[str, Any]:
-    """For a manifest: the counts, and the first pairs whose texts are not those given, with both scores."""
-    found: dict[str, Any] = plain(TextChanges.read(counts, table))
-    return found
-
-
-def turned_sentence(texts: dict[str, Any]) -> list[str]:
-    """`other_sign_sentences` of what a manifest says."""
-    found: TextChanges = typed(texts, TextChanges)
-    return found.other_sign_sentences()
-
-
-def add_texts(report: Report, texts: dict[str, Any], sentences: list[str]) -> None:
-    """`add_to` from what a manifest says."""
-    if sentences:
-        found: TextChanges = typed(texts, TextChanges)
-        found.add_to(report, sentences)
 
 
 def _shortened(value: Any) -> Any:

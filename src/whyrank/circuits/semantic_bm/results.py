@@ -185,8 +185,8 @@ class Choice:
 class TokenTerm:
     """What one query token adds, `total`. With f = -U0 and MS_k for head k:
 
-    `idf` is a f, `matching` has beta_k MS_k and `interaction` gamma_k f MS_k for each head, `by_head` both; `reads`
-    are the MS_k.
+    `idf` is a f, `matching` has beta_k MS_k and `interaction` gamma_k f MS_k for each head, `by_head` both;
+    `reads` are the MS_k.
     """
 
     token: str

@@ -110,10 +110,11 @@ def _independence(circuit: Circuit) -> Iterator[Finding]:
         )
     if paths and paths.q and paths.v:
         q, v = paths.q, paths.v
-        small = None if q.value is None or v.value is None else abs(q.value) < SMALL * abs(v.value)
+        sizes = [one.share.value for one in (q, v)]
+        small = None if sizes[0] is None or sizes[1] is None else abs(sizes[0]) < SMALL * abs(sizes[1])
         yield Finding.holds(
             "matching heads to the scoring heads' queries", "about 0",
-            f"{q.text()} of the gap; to their values {v.text()}", f"{q.pairs} pairs", small,
+            f"{q.share.text()} of the gap; to their values {v.share.text()}", f"{q.n} pairs", small,
         )  # fmt: skip
 
 
