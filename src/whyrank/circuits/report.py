@@ -202,8 +202,8 @@ def _independence(page: Report, circuit: Circuit) -> None:
     for sent, word in ((paths.v, "values"), (paths.q, "queries"), (paths.k, "keys")):
         if sent:
             page.paragraph(
-                f"All matching heads below, together, to the scoring heads' {word}: {sent.share.text()} of the gap "
-                f"({counted(sent.n, 'pair')})."
+                f"All matching heads below, together, to the scoring heads' {word}: {sent.share.text()} of the "
+                f"gap ({counted(sent.n, 'pair')})."
             )
     page.paragraph(f"The paper: {PAPER['queries']}.")
 
