@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from whyrank.audit.results import AxiomSummary, Contrast
 from whyrank.evaluation.estimate import Estimate
+from whyrank.interventions.summary import MapCorrelation
 from whyrank.papers.term_frequency.atlas import CarryingHead, RankerSummary
 from whyrank.papers.term_frequency.findings import findings
 from whyrank.papers.term_frequency.parts import (
@@ -147,7 +148,7 @@ def audited(name):
 
 
 def likeness(r=0.9):
-    return Likeness(12, 1.5, 10, estimate(r, n=6), r, ("1.0",))
+    return Likeness(12, 1.5, 10, MapCorrelation(6, estimate(r), r), ("1.0",))
 
 
 def difference(name, value, p, layer=0, head=0, category=None):

@@ -8,9 +8,11 @@ import pytest
 
 import whyrank
 from tests.checkpoints import save
+from tests.papers.small_study import one_set, small, with_set
+from whyrank.cli.study import show_atlas
 from whyrank.core.caller import Caller
 from whyrank.core.errors import UserError
-from whyrank.papers.term_frequency.atlas import Atlas
+from whyrank.papers.term_frequency.atlas import Atlas, atlas
 from whyrank.papers.term_frequency.results import TermFrequencyStudy
 from whyrank.papers.term_frequency.sizes import Sizes
 from whyrank.papers.term_frequency.study import study
@@ -109,3 +111,10 @@ def test_a_killed_study_goes_on_and_ends_as_if_it_had_not_been_killed(tmp_path):
     assert not list((tmp_path / "out" / "bi").glob(".stages-*"))
     (whole,) = study(ranker, "demo", out=tmp_path / "whole", sizes=FEW).studies
     assert resumed.studies == (whole,) == (TermFrequencyStudy.read(tmp_path / "out" / "bi"),)
+
+
+def test_the_command_prints_a_row_for_each_ranker(capsys):
+    show_atlas(atlas([small(), with_set("append", one_set({}), ranker="other")], ["bi-tiny", "other"]))
+    rows = [line.split("│")[1:-1] for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
+    found = {row[0].strip(): [cell.strip() for cell in row[1:4]] for row in rows}
+    assert found["bi-tiny"] == ["2", "0.60 [0.55, 0.65]", "1.0 0.40 [0.35, 0.45]"] and "other" in found

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from whyrank.cli import options
 from whyrank.cli.caller import terminal
-from whyrank.cli.console import command, say, suggest
+from whyrank.cli.console import command, console, print_json, say, suggest
 from whyrank.cli.study_disentangled import disentangled
 
 if TYPE_CHECKING:
     from whyrank.core.caller import Caller
+    from whyrank.papers.term_frequency.atlas import Atlas
 
 app = typer.Typer(help="The papers end to end, their tables beside ours.", no_args_is_help=True)
 app.command("disentangled")(disentangled)
@@ -63,16 +64,35 @@ def term_frequency(
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, for a first look.")] = False,
     seed: options.Seed = 0,
     device: options.Device = "cpu",
+    json: options.AsJson = False,
 ) -> None:
     """How rankers count a term: heads, positions, saturation, flow, estimators, open questions, an atlas."""
     say(f"study term-frequency: {', '.join(ranker)} on {collection}{', quick' if quick else ''}")
     from whyrank.papers.api import study
 
-    study(
+    atlas = study(
         "term-frequency", ranker=ranker, collection=collection, out=out, term=term, hide_insignificant=hide,
         quick=quick, seed=seed, device=device, caller=terminal(),
     )  # fmt: skip
+    print_json(atlas) if json else show_atlas(cast("Atlas", atlas))
     suggest(f"open {out / 'report.html'} in a browser")
+
+
+def show_atlas(atlas: Atlas) -> None:
+    """One row per ranker, on stdout: its significant heads, and how the paper's findings fare."""
+    from rich.table import Table
+
+    from whyrank.pages.findings import AGREES, DIFFERS, OPEN
+
+    table = Table(title="heads that carry an appended term, and findings of the paper", title_justify="left")
+    table.add_column("ranker")
+    for name in ("significant heads", "mean depth", "largest share", "agree", "differ", "open"):
+        table.add_column(name, justify="right")
+    for one in atlas.rankers:
+        largest = f"{one.carrying[0].head} {one.carrying[0].share:.2f}" if one.carrying else "–"
+        counts = [str(sum(row.verdict == verdict for row in one.findings)) for verdict in (AGREES, DIFFERS, OPEN)]
+        table.add_row(one.ranker, str(one.significant), f"{one.depth:.2f}", largest, *counts)
+    console().print(table)
 
 
 def commands() -> dict[str, Callable[..., object]]:

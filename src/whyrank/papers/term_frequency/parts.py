@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from whyrank.audit.results import AxiomSummary
 from whyrank.encoders.site import short_name
 from whyrank.evaluation.estimate import Estimate, is_significant
+from whyrank.interventions.summary import MapCorrelation
 
 #: The R2 of a log fit that the papers ask for.
 GOOD_FIT = 0.90
@@ -290,13 +291,13 @@ class GroupContrast:
 
 @dataclass(frozen=True)
 class Likeness:
-    """How alike the map of heads on other pairs is to that on append: `r` is Pearson's over the heads."""
+    """Other pairs: their mean gap, how many adhere, how alike their map of heads is to append's, and which heads
+    stand out."""
 
     pairs: int
     gap: float
     adherent: int
-    r: Estimate
-    spearman: float | None
+    map: MapCorrelation
     leading: tuple[str, ...]
 
 

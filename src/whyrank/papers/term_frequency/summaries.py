@@ -6,15 +6,13 @@ can be any number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from whyrank.evaluation.estimate import Estimate, finite
-from whyrank.evaluation.interval import Interval
-from whyrank.interventions.effects import Effects
-from whyrank.interventions.statistics import clusters, compare_maps
-from whyrank.interventions.summary import splits
+from whyrank.evaluation.estimate import Estimate
+from whyrank.interventions.statistics import SiteSummary, clusters
+from whyrank.interventions.summary import correlate, splits, summarise
 from whyrank.papers.term_frequency.parts import Likeness, PairSet, SiteEffect
 
 if TYPE_CHECKING:
@@ -26,23 +24,28 @@ MOST, FEWEST = 6, 3
 
 def site_effects(rows: pd.DataFrame, seed: int = 0) -> tuple[SiteEffect, ...]:
     """What each site does."""
-    return _effects(Effects(rows).summary(seed=seed)["sites"])
+    return tuple(map(_effect, summarise(rows, seed=seed).sites))
+
+
+def _effect(site: SiteSummary) -> SiteEffect:
+    place = site.site, site.layer, site.head, site.category
+    return SiteEffect(*place, site.share, site.mean_effect, site.p_holm)
 
 
 def pair_set(rows: pd.DataFrame, seed: int = 0) -> PairSet:
     """What each head does in one set of pairs."""
-    summary, parts = Effects(rows).summary(seed=seed), splits(rows)
+    summary, parts = summarise(rows, seed=seed), splits(rows)
     return PairSet(
-        pairs=summary["pairs"],
-        queries=summary["queries"],
-        gap=replace(mean_gap(rows, seed), value=summary["gap"]["mean"]),
-        median_gap=summary["gap"]["median"],
-        adherent=summary["keep"]["adherent"],
-        adherent_r=summary["keep"]["correlation_with_all"],
-        heads=_effects(summary["sites"]),
+        pairs=summary.pairs,
+        queries=summary.queries,
+        gap=replace(mean_gap(rows, seed), value=summary.gap.mean),
+        median_gap=summary.gap.median,
+        adherent=summary.keep.adherent,
+        adherent_r=summary.keep.correlation_with_all,
+        heads=tuple(map(_effect, summary.sites)),
         splits={
-            name: {group: with_gap(_effects(sites), parts[name][group], seed) for group, sites in groups.items()}
-            for name, groups in summary["splits"].items()
+            name: {group: with_gap(map(_effect, sites), parts[name][group], seed) for group, sites in some.items()}
+            for name, some in summary.splits.items()
         },
         adherence={
             band: adherence(some, seed) for band, some in splits(one_per_pair(rows)).get("rank", {}).items()
@@ -52,16 +55,9 @@ def pair_set(rows: pd.DataFrame, seed: int = 0) -> PairSet:
 
 def likeness(append: pd.DataFrame, other: pd.DataFrame, seed: int = 0) -> Likeness:
     """How alike the map of heads on other pairs is to append's."""
-    correlation, _ = compare_maps(append, other, seed=seed)
-    summary = Effects(other).summary(seed=seed)
-    return Likeness(
-        pairs=summary["pairs"],
-        gap=summary["gap"]["mean"],
-        adherent=summary["keep"]["adherent"],
-        r=Estimate.of(correlation.pearson, correlation.interval, correlation.sites, summary["queries"]),
-        spearman=finite(correlation.spearman),
-        leading=leading_heads(_effects(summary["sites"])),
-    )
+    summary, (correlation, _) = summarise(other, seed=seed), correlate(append, other, seed)
+    leading = leading_heads(tuple(map(_effect, summary.sites)))
+    return Likeness(summary.pairs, summary.gap.mean, summary.keep.adherent, correlation, leading)
 
 
 def leading_heads(sites: Sequence[SiteEffect], most: int = MOST) -> tuple[str, ...]:
@@ -92,21 +88,8 @@ def adherence(pairs: pd.DataFrame, seed: int = 0) -> Estimate:
     return Estimate.mean(adherent, clusters(pairs).tolist(), seed, share=True)
 
 
-def with_gap(sites: Sequence[SiteEffect], rows: pd.DataFrame, seed: int = 0) -> tuple[SiteEffect, ...]:
+def with_gap(sites: Iterable[SiteEffect], rows: pd.DataFrame, seed: int = 0) -> tuple[SiteEffect, ...]:
     """The same sites; each says whether the pairs that have it surely have a gap."""
     pairs = {str(site): frozenset(some["pair"]) for site, some in rows.groupby("site", sort=False)}
     known = {some: mean_gap(rows[rows["pair"].isin(some)], seed).is_sure for some in set(pairs.values())}
     return tuple(replace(site, has_gap=known[pairs[site.site]]) for site in sites)
-
-
-def _effects(sites: Sequence[Mapping[str, Any]]) -> tuple[SiteEffect, ...]:
-    def effect(site: Mapping[str, Any]) -> SiteEffect:
-        share, mean = _estimate(site, "share", "share_interval"), _estimate(site, "mean_effect", "mean_interval")
-        place = site["site"], site["layer"], site["head"], site["category"]
-        return SiteEffect(*place, share, mean, site["p_holm"])
-
-    return tuple(map(effect, sites))
-
-
-def _estimate(site: Mapping[str, Any], value: str, ends: str) -> Estimate:
-    return Estimate.of(site[value], Interval.from_json(site[ends]), site["n"], site["queries"])

@@ -137,7 +137,7 @@ def _likeness(report: Report, asked: Questions) -> None:
     fillers = {f"{name} fillers": one for name, one in asked.fillers.items()}
     every = {"each document's own term": asked.document_terms, "sentences restored": asked.restored, **fillers}
     rows: list[list[Cell]] = [
-        [name, one.pairs, f"{one.gap:+.3g}", one.r.text(), " ".join(one.leading)]
+        [name, one.pairs, f"{one.gap:+.3g}", one.map.pearson.text(), " ".join(one.leading)]
         if one
         else [name, 0, "–", "no such pairs", "–"]
         for name, one in every.items()
