@@ -29,12 +29,14 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Case:
-    """A command line without `-o`, then and now; `prepare` makes its inputs, which are below `inputs`."""
+    """A command line without `-o`, then and now; `prepare` makes its inputs, which are below `inputs`; it
+    reads the results of the cases in `reads`."""
 
     name: str
     was: str
     now: str
     out: str = ""
+    reads: tuple[str, ...] = ()
     prepare: Callable[[Path], object] = field(default=lambda inputs: None)
     sizes: Sizes | None = None
 
@@ -74,7 +76,7 @@ DEMO = "--collection demo"
 TFC1 = "--pairs inputs/tfc1.jsonl"
 DIALED = "--ranker inputs/tiny/dialed --idf inputs/tiny/idf.tsv --collection inputs/tiny/small"
 TRAINED = (
-    "--backbone inputs/tiny/backbone --collection inputs/tiny/judged --folds 2 --seeds 1 --keep first "
+    "--backbone inputs/tiny/backbone --collection inputs/tiny/judged --folds 3 --seeds 1 --keep first "
     "--set epochs=2 --set batch=6 --set max_length=24"
 )
 DEPTH, QUERIES, FIRST, DOCUMENTS = ("-k", "--depth"), ("-n", "--queries"), ("-n", "--first"), ("-n", "--documents")
@@ -115,7 +117,7 @@ CASES = [
     _case("patch-by-category", f"patch {L3} {TFC1} -n 4 --by category --direction noise --keep adherent", FIRST),
     _case("patch-by-position", f"patch {L3} {TFC1} -n 2 --by position --max-length 40 --skip", FIRST),
     _case("patch-compared", f"patch {L3} --pairs inputs/stmc1.jsonl --compare patch-heads --threshold 0.001",
-          ("--threshold", "--min-gap")),
+          ("--threshold", "--min-gap"), reads=("patch-heads",)),
     _case("patch-sites", f"patch {L6} {TFC1} -n 4 --sites 0.9+1.6,L4.mlp,L2.H1.q@inj", FIRST),
     _case("patch-blocks", f"patch {L6} {TFC1} -n 4 --sites blocks", FIRST),
     _case("patch-query", f"patch {L3} {TFC1} -n 3 --side query", FIRST),
@@ -149,12 +151,12 @@ CASES = [
           "--batch 8 -k 8 --max-length 24", DEPTH, prepare=_tiny),
     *(
         _case(f"train-{model}", f"train --model {model} {TRAINED}", prepare=_tiny)
-        for model in ("bert", "dgre", "drmm", "parade")
+        for model in ("bert", "dgre", "drmm")
     ),
     _case("study-term-frequency", f"study term-frequency {L3} {DEMO} --quick", sizes=TERM_FREQUENCY),
     _case("study-semantic-circuit", f"study semantic-circuit {CE} {DEMO} --quick", sizes=SEMANTIC_CIRCUIT),
     _case("study-disentangled", "study disentangled --backbone inputs/tiny/backbone --collection "
-          "inputs/tiny/judged --folds 2 --seeds 2 --depth 12 --epochs 1 --batch 8 --max-length 24 --chunks 1 "
+          "inputs/tiny/judged --folds 3 --seeds 2 --depth 12 --epochs 1 --batch 8 --max-length 24 --chunks 1 "
           "--positives 1 --audit 2 --pairs 2 --readings 8 --only "
           "table1,table2,table6,figures,opened --models bm25,drmm,bert,dgre",
           prepare=_tiny),

@@ -56,7 +56,7 @@ def freeze(case: Case, source: Path, place: Path) -> None:
 def main(source: Path, *names: str) -> None:
     """Freezes all cases or some, and runs those that they read."""
     chosen = [case for case in CASES if not names or case.name in names]
-    read = {word for case in chosen for word in case.was.split()}
+    read = {name for case in chosen for name in case.reads}
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         shutil.copytree(INPUTS, place / "inputs")
