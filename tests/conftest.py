@@ -13,7 +13,17 @@ from whyrank.rankers.ranker import Ranker
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # one core a worker, and for the commands it runs
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+#: Real models that only `make test-long` fetches; a test whose parameter `name` is one of these is slow.
+LONG = ("bi-bge-small", "bi-e5-small", "bi-mpnet-base", "li-colbert-small")
 torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", 2)))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        call = getattr(item, "callspec", None)
+        if call is not None and call.params.get("name") in LONG:
+            item.add_marker(pytest.mark.slow)
 
 
 @cache

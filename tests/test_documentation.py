@@ -10,6 +10,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+#: `make test` runs README's code; that of the other pages takes minutes.
+_PARAMETERS = [PAGES[0], *(pytest.param(page, marks=pytest.mark.slow) for page in PAGES[1:])]
+EACH_PAGE = pytest.mark.parametrize("page", _PARAMETERS, ids=[page.name for page in PAGES])
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -23,14 +26,14 @@ def run(*command: str, cwd: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@EACH_PAGE
 def test_python_blocks_run(page, tmp_path, real):
     for code in blocks(page, "python"):
         real("ce-minilm-l12"), real("bi-minilm-l6")
         run(sys.executable, "-c", code, cwd=tmp_path)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@EACH_PAGE
 def test_whyrank_commands_run(page, tmp_path, real):
     for code in blocks(page, "sh"):
         if re.search(r"^whyrank", code, flags=re.M):

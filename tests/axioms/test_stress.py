@@ -123,6 +123,7 @@ class Trembling:
         return found._replace(values=found.values + 3e-8 * torch.arange(len(pairs)).numpy())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["at the end", "everywhere"])
 def test_a_pair_of_megabytes_takes_seconds(ordinary, how, tmp_path):
     body = ["the dog sat on a mat"] * 50_000

@@ -70,6 +70,7 @@ def run_here(place, monkeypatch, name, command):
     return place / out, {path for path in new if place / out not in path.parents}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_hostile_input_stays_text(place, monkeypatch, name):
     out, elsewhere = run_here(place, monkeypatch, name, COMMANDS[name])

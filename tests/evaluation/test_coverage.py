@@ -14,6 +14,8 @@ from whyrank.evaluation.cliffs_delta import delta_interval
 from whyrank.evaluation.correlation import ClusteredMoments
 from whyrank.evaluation.map_correlation import map_interval
 
+pytestmark = pytest.mark.slow
+
 #: What is asked for, from how many simulated data sets, with how many draws of the bootstrap each.
 LEAST, TIMES, DRAWS = 0.90, 400, 400
 QUERIES = (6, 10, 15)

@@ -19,6 +19,7 @@ def kills(*arguments: str) -> tuple[int, int]:
     return int(found[0]), int(found[1])
 
 
+@pytest.mark.slow
 def test_rank_and_edit_killed_and_on_a_failing_disk():
     killed, errors = kills("--only", "rank", "--only", "edit", "--kills", "4", "--disk-errors", "4")
     assert killed >= 2 and errors == 4

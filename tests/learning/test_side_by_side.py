@@ -8,6 +8,8 @@ from whyrank.learning.progress import ignore_progress
 from whyrank.learning.side_by_side import fit_side_by_side, tasks_of
 from whyrank.learning.trainer import Trainer
 
+pytestmark = pytest.mark.slow
+
 HOW = {"model": "bert", "seeds": (0, 1), "epochs": 2, "max_length": 24}
 
 

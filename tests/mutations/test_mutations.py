@@ -27,6 +27,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
     torch.set_num_threads(threads)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=[kind.name.replace(" ", "-") for kind in KINDS])
 def test_damaged_inputs_are_read_rightly_or_refused_in_one_line(campaign: Campaign, kind: Kind) -> None:
     assert campaign.undamaged(kind).kind == "accepted"

@@ -25,6 +25,8 @@ from whyrank.papers.disentangled.speed import Speed, speed_of
 from whyrank.papers.disentangled.trainings import Ground, fewer_tests
 from whyrank.papers.disentangled.variants import MODELS, PARTS, VARIANTS
 
+pytestmark = pytest.mark.slow
+
 TINY = Sizes(
     folds=3, seeds=2, other_seeds=1, depth=12, epochs=1, batch=8, max_length=24, chunks=1, positives=1, audit=2,
     pairs=2, readings=8,
