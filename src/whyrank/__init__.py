@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from whyrank.collections.collection import Collection as Collection
     from whyrank.collections.given import collection as collection
     from whyrank.core.errors import UserError as UserError
+    from whyrank.edits.api import align as align
+    from whyrank.edits.api import edit as edit
+    from whyrank.edits.api import idf as idf
+    from whyrank.edits.api import suppress as suppress
+    from whyrank.edits.api import two_tokens as two_tokens
+    from whyrank.edits.edit import Edit as Edit
     from whyrank.encoders.site import Site as Site
     from whyrank.evaluation.evaluate import evaluate as evaluate
     from whyrank.explain.words import explain as explain
@@ -42,20 +48,26 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "Axiom": "whyrank.axioms.axiom",
     "Collection": "whyrank.collections.collection",
+    "Edit": "whyrank.edits.edit",
     "Ranker": "whyrank.rankers.ranker",
     "Site": "whyrank.encoders.site",
     "UserError": "whyrank.core.errors",
+    "align": "whyrank.edits.api",
     "circuit": "whyrank.circuits.api",
     "collection": "whyrank.collections.given",
+    "edit": "whyrank.edits.api",
     "evaluate": "whyrank.evaluation.evaluate",
     "finetune": "whyrank.learning.finetuning.api",
+    "idf": "whyrank.edits.api",
     "load": "whyrank.rankers.load",
     "pairs": "whyrank.axioms.api",
     "patch": "whyrank.interventions.api",
     "rank": "whyrank.rankers.api",
     "semantic_bm": "whyrank.circuits.semantic_bm.api",
     "study": "whyrank.papers.api",
+    "suppress": "whyrank.edits.api",
     "train": "whyrank.learning.api",
+    "two_tokens": "whyrank.edits.api",
 }
 
 #: Verbs that are packages, too, and can be called.

@@ -1,7 +1,6 @@
 """`whyrank align` from the outside."""
 
 import json
-from importlib.resources import files
 
 import jsonschema
 import numpy as np
@@ -11,6 +10,7 @@ from tests.cli.run import one_line, whyrank
 from tests.edits.dialed import COLLECTION, cross_encoder, dialed, idf_file, write_collection
 from whyrank.collections.formats import read_run
 from whyrank.edits.align import alignment
+from whyrank.edits.results import Alignment
 from whyrank.edits.rows import applied
 from whyrank.rankers.load import load
 
@@ -33,9 +33,9 @@ def test_what_is_saved_scores_as_was_previewed(here, tmp_path):
     done = align(here, "--preview", "-o", out, "--save", new)
     assert done.returncode == 0, done.stderr
     told = json.loads((out / "edit.json").read_text())
-    jsonschema.validate(told, json.loads(files("whyrank.pages").joinpath("schemas/edit.schema.json").read_text()))
+    jsonschema.validate(told, Alignment.schema())
     assert told["alignment"]["r_after"] == pytest.approx(-1) and "-1.0000 after" in done.stdout
-    assert told["rescored"] == told["pairs"] == len(read_pairs(out))
+    assert told["ranking"]["rescored"] == told["ranking"]["pairs"] == len(read_pairs(out))
     ranker, texts = load(str(here / "ranker")), dict(COLLECTION.documents())
     rows = read_pairs(out)
     pairs = [(COLLECTION.queries[row.qid], texts[row.docno]) for row in rows]

@@ -1,7 +1,6 @@
 """`whyrank edit` from the outside: preview, save, the experiment, and what it refuses."""
 
 import json
-from importlib.resources import files
 
 import jsonschema
 import numpy as np
@@ -10,6 +9,8 @@ import pytest
 from tests.cli.run import one_line, whyrank
 from tests.edits.dialed import COLLECTION, cross_encoder, idf_file, write_collection
 from whyrank.collections.formats import read_run
+from whyrank.edits.experiment import TwoTokenExperiment
+from whyrank.edits.results import EditPreview
 from whyrank.rankers.load import load
 
 
@@ -25,7 +26,8 @@ def here(tmp_path_factory):
 
 def result(folder):
     told = json.loads((folder / "edit.json").read_text())
-    jsonschema.validate(told, json.loads(files("whyrank.pages").joinpath("schemas/edit.schema.json").read_text()))
+    kind = TwoTokenExperiment if told["what"] == "experiment" else EditPreview
+    jsonschema.validate(told, kind.schema())
     assert not [path for path in folder.iterdir() if path.name.startswith(".")], "nothing half-done is left"
     return told
 
@@ -37,10 +39,10 @@ def edit(here, *how):
 def test_what_is_saved_scores_as_was_previewed(here, tmp_path):
     out, new = tmp_path / "run", tmp_path / "new"
     how = ["--up", "cat=40", "--down", "house=15", "--down", "red tree=9", "--collection", here / "collection"]
-    done = edit(here, *how, "--preview", "-k", "9", "-o", out, "--save", new)
+    done = edit(here, *how, "--preview", "--depth", "9", "-o", out, "--save", new)
     assert done.returncode == 0, done.stderr
     told = result(out)
-    assert told["what"] == "preview" and told["cost"]["changed_queries"] > 0
+    assert told["what"] == "preview" and told["ranking"]["cost"]["changed_queries"] > 0
     texts = dict(COLLECTION.documents())
     edited, plain = load(str(new)), load(str(here / "ranker"))
     for name, ranker in (("before", plain), ("after", edited)):
@@ -61,8 +63,8 @@ def test_what_is_saved_scores_as_was_previewed(here, tmp_path):
 
 def test_a_preview_needs_no_folder_and_saves_nothing(here, tmp_path):
     done = whyrank(
-        "edit", "--ranker", here / "ranker", "--idf", here / "idf.tsv", "--up", "cat=40", "--preview", "-n", "2",
-        "--collection", here / "collection", cwd=tmp_path,
+        "edit", "--ranker", here / "ranker", "--idf", here / "idf.tsv", "--up", "cat=40", "--preview",
+        "--queries", "2", "--collection", here / "collection", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "2 queries" in done.stdout and list(tmp_path.iterdir()) == []
@@ -72,7 +74,7 @@ def test_a_preview_needs_no_folder_and_saves_nothing(here, tmp_path):
 
 def test_the_experiment(here, tmp_path):
     out = tmp_path / "run"
-    how = ["--collection", here / "collection", "--scales", "1,20", "--head", "1.2", "-n", "3", "-o", out]
+    how = ["--collection", here / "collection", "--scales", "1,20", "--head", "1.2", "--queries", "3", "-o", out]
     done = edit(here, "--experiment", *how)
     assert done.returncode == 0, done.stderr
     told = result(out)
@@ -89,7 +91,7 @@ def test_what_it_refuses(here, tmp_path):
     assert "the term 'zebra' is not in the ranker's vocabulary" in refused("--up", "zebra=5", *new)
     assert "'cat' is no edit" in refused("--up", "cat", *new)
     assert "no edit; give --up" in refused(*new)
-    assert "--preview needs a collection" in refused("--up", "cat=5", "--preview")
+    assert "a preview needs a collection" in refused("--up", "cat=5", "--preview")
     assert "needs --collection and -o" in refused("--experiment")
     assert "by itself" in refused("--experiment", "--up", "cat=5", *collection, "-o", tmp_path / "x")
     assert "no scales" in refused("--experiment", *collection, "-o", tmp_path / "x", "--scales", "0,1")

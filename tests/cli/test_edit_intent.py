@@ -1,7 +1,6 @@
 """`whyrank edit` says first whether documents that hold the word moved as meant, and whose IDF it went by."""
 
 import json
-from importlib.resources import files
 
 import jsonschema
 import pytest
@@ -10,6 +9,7 @@ from tests.cli.run import one_line, whyrank
 from tests.edits.dialed import write_collection
 from tests.edits.products import PRODUCTS, every_document
 from whyrank.collections.trec import write_run
+from whyrank.edits.results import EditPreview
 
 WARNING = 'warning: documents that hold "waterproof" did not rise against the others: their scores rose in '
 
@@ -34,14 +34,12 @@ def test_the_first_line_warns_of_an_edit_that_does_the_opposite(real, shop):
     first = done.stdout.splitlines()[0]
     assert first.startswith(WARNING) and " of 6 queries" in first
     told = json.loads((shop / "run" / "edit.json").read_text())
-    schema = files("whyrank.pages").joinpath("schemas/edit.schema.json").read_text()
-    jsonschema.validate(told, json.loads(schema))
+    jsonschema.validate(told, EditPreview.schema())
     assert [one["sentence"] for one in told["holders"]] == [first]
     report = (shop / "run" / "report.html").read_text()
     assert "Warning: documents that hold &quot;waterproof&quot; did not rise against the others" in report
-    few = edit(shop, "--preview", "--collection", "products", "--run", "all.trec", "-n", "2").stdout.splitlines()[
-        0
-    ]
+    done = edit(shop, "--preview", "--collection", "products", "--run", "all.trec", "--queries", "2")
+    few = done.stdout.splitlines()[0]
     assert "too few for an interval" in few and "[" not in few
 
 

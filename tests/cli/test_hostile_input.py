@@ -36,7 +36,7 @@ COMMANDS = {
     "idf": ["idf", *READS, "--vectors", "2"],
     "edit": ["edit", *READS, "--up", "red=5", "--up", f"{hostile.MARKUP[0]}=5", "--preview"],
     "edit, experiment": ["edit", *READS, "--experiment"],
-    "suppress": ["suppress", *READS, "--terms", "list.txt", "-n", "3", "--scales", "1,10,100"],
+    "suppress": ["suppress", *READS, "--terms", "list.txt", "--documents", "3", "--scales", "1,10,100"],
     "align": ["align", *READS, "--preview"],
     "finetune": ["finetune", *READS, *TUNES],
     "train": ["train", "--model", "dgre", *TRAINS],

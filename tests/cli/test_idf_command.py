@@ -1,7 +1,6 @@
 """`whyrank idf` from the outside."""
 
 import json
-from importlib.resources import files
 
 import jsonschema
 import pandas as pd
@@ -10,13 +9,14 @@ from scipy import stats
 
 from tests.checkpoints import save
 from tests.cli.run import one_line, whyrank
+from whyrank.edits.idf import IdfDirection
 
 RANKER = "bi-minilm-l3"
 
 
 def result(folder):
     told = json.loads((folder / "idf.json").read_text())
-    jsonschema.validate(told, json.loads(files("whyrank.pages").joinpath("schemas/idf.schema.json").read_text()))
+    jsonschema.validate(told, IdfDirection.schema())
     assert not [path for path in folder.iterdir() if path.name.startswith(".")], "nothing half-done is left"
     return told
 
@@ -30,8 +30,8 @@ def test_a_bi_encoder_against_a_collection(tmp_path):
     table = pd.read_parquet(out / "tokens.parquet")
     known = table[table["whole"] & table["idf_plain"].notna()]
     (row,) = [r for r in told["correlations"] if (r["vector"], r["formula"]) == (0, "plain")]
-    assert row["r"] == pytest.approx(stats.pearsonr(known["U0"], known["idf_plain"]).statistic)
-    assert row["n"] == len(known) and row["low"] < row["r"] < row["high"] < 0
+    assert row["r"]["value"] == pytest.approx(stats.pearsonr(known["U0"], known["idf_plain"]).statistic)
+    assert row["r"]["pairs"] == len(known) and row["r"]["low"] < row["r"]["value"] < row["r"]["high"] < 0
     page = (out / "report.html").read_text()
     assert page.count("<svg") == 2 and 'src="http' not in page
     assert "U0" in done.stdout and "whyrank edit" in done.stderr
@@ -43,14 +43,14 @@ def test_word_frequencies_need_no_collection(tmp_path):
     done = whyrank("idf", "--ranker", RANKER, "--idf", "wordfreq", "--vectors", "1", "-o", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     (row,) = result(tmp_path / "run")["correlations"]
-    assert row["formula"] == "given" and row["n"] > 15000 and row["r"] < -0.3
+    assert row["formula"] == "given" and row["r"]["pairs"] > 15000 and row["r"]["value"] < -0.3
 
 
 def test_what_it_refuses(tmp_path):
     def refused(*how):
         return one_line(whyrank("idf", "--ranker", RANKER, *how, "-o", tmp_path / "run"))
 
-    assert "give --collection, or --idf wordfreq" in refused()
+    assert "give a collection, or as idf wordfreq" in refused()
     assert "no IDF 'nowhere.tsv'" in refused("--idf", "nowhere.tsv")
     assert "bm25 cannot be opened" in one_line(
         whyrank("idf", "--ranker", "bm25", "--collection", "demo", "-o", tmp_path / "run")

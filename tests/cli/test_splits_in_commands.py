@@ -118,7 +118,7 @@ HOW = {
     "semantic-bm": ["semantic-bm", *READS, "--heads", "0.3,1.1"],
     "edit": ["edit", *READS, "--up", "red=5", "--preview"],
     "edit, experiment": ["edit", *READS, "--experiment"],
-    "suppress": ["suppress", *READS, "--terms", "list.txt", "-n", "3", "--scales", "1,10,100"],
+    "suppress": ["suppress", *READS, "--terms", "list.txt", "--documents", "3", "--scales", "1,10,100"],
     "align": ["align", *READS, "--preview"],
 }
 

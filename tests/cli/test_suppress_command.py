@@ -1,7 +1,6 @@
 """`whyrank suppress` from the outside."""
 
 import json
-from importlib.resources import files
 
 import jsonschema
 import numpy as np
@@ -9,8 +8,9 @@ import pytest
 
 from tests.cli.run import one_line, whyrank
 from tests.edits.dialed import PAIRS, cross_encoder, dialed, idf_file, write_collection
+from whyrank.edits.edit import Edit
 from whyrank.edits.rows import applied
-from whyrank.edits.term_edit import Edits
+from whyrank.edits.suppression import Suppression
 from whyrank.rankers.load import load
 
 
@@ -33,23 +33,22 @@ def suppress(here, *how, terms="list.txt"):
 
 def test_it_proposes_a_scale_and_saves_at_it(here, tmp_path):
     out, new = tmp_path / "run", tmp_path / "new"
-    done = suppress(here, "--scales", "1,10,100,1000", "-n", "8", "-o", out)
+    done = suppress(here, "--scales", "1,10,100,1000", "--documents", "8", "-o", out)
     assert done.returncode == 0, done.stderr
     told = json.loads((out / "suppress.json").read_text())
-    schema = files("whyrank.pages").joinpath("schemas/suppress.schema.json").read_text()
-    jsonschema.validate(told, json.loads(schema))
+    jsonschema.validate(told, Suppression.schema())
     assert not [path for path in out.iterdir() if path.name.startswith(".")], "nothing half-done is left"
     assert told["skipped"] == {"not a single word": ["two words"], "not in the ranker's vocabulary": ["zebra"]}
-    assert "left out, not a single word: two words" in done.stderr
+    assert "dropped, not a single word: two words" in done.stderr
     assert [row["scale"] for row in told["scales"]] == [1, 10, 100, 1000]
     assert "<svg" in (out / "report.html").read_text()
     assert told["knee"], "without a knee there is nothing to save"
-    again = suppress(here, "--scales", "1,10,100,1000", "-n", "8", "-o", out, "--save", new)
+    again = suppress(here, "--scales", "1,10,100,1000", "--documents", "8", "-o", out, "--save", new)
     assert again.returncode == 0, again.stderr
-    assert "holds the result already" in again.stderr
+    assert "holds this result already" in again.stderr
     ranker = load(str(here / "ranker"))
     words = [f"{word}={told['knee']['scale']}" for word in ("berlin", "blue", "slow")]
-    with applied(ranker, dialed(ranker).change(Edits.of(down=words))):
+    with applied(ranker, dialed(ranker).change(Edit.of(down=words))):
         np.testing.assert_allclose(load(str(new)).score(PAIRS), ranker.score(PAIRS), atol=1e-5)
 
 
@@ -58,6 +57,8 @@ def test_what_it_refuses(here, tmp_path):
     complaint = one_line(suppress(here, *out, terms="empty.txt"))
     assert "empty.txt: this block list is empty" in complaint
     assert "no such file" in one_line(suppress(here, *out, terms="none.txt"))
-    assert "raises a score by more than 1000" in one_line(suppress(here, *out, "--threshold", "1000", "-n", "2"))
+    assert "raises a score by more than 1000" in one_line(
+        suppress(here, *out, "--min-rise", "1000", "--documents", "2")
+    )
     assert "no scales" in one_line(suppress(here, *out, "--scales", "many"))
     assert list(tmp_path.iterdir()) == [], "nothing is left of what was refused"

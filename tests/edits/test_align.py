@@ -8,9 +8,9 @@ from scipy import stats
 from tests.edits.dialed import COLLECTION, cross_encoder, dialed, made_idf, numpy_svd
 from whyrank.collections.idf import TokenIdf
 from whyrank.core.errors import UserError
-from whyrank.edits.align import aligned_rows, aligned_u0, alignment, by_row, describe_alignment
-from whyrank.edits.correlations import idf_correlations
+from whyrank.edits.align import aligned_rows, aligned_u0, alignment, alignment_fit, by_row
 from whyrank.edits.dial import Dial
+from whyrank.edits.idf import idf_direction
 from whyrank.edits.rows import applied
 from whyrank.encoders.spectrum import Spectrum
 
@@ -69,46 +69,43 @@ def test_words_that_are_all_equally_rare_cannot_be_aligned_with():
 def test_the_description_has_r_before_after_and_by_a_new_svd(ranker):
     dial = Dial.by(ranker, counted(ranker))
     change = alignment(dial, "plain")
-    told = describe_alignment(dial, change, "plain")
+    fit = alignment_fit(dial, change, "plain")
     words = np.isfinite(dial.idf.plain) & dial.idf.whole
     before = stats.pearsonr(dial.u0[: len(words)][words], dial.idf.plain[words]).statistic
-    assert told["r_before"] == pytest.approx(before) and told["r_after"] == pytest.approx(-1)
+    assert fit.r_before == pytest.approx(before) and fit.r_after == pytest.approx(-1)
     with applied(ranker, change):
         u = numpy_svd(ranker)[0][: len(words), 0]
-    assert abs(told["r_by_new_svd"]) == pytest.approx(
-        abs(stats.pearsonr(u[words], dial.idf.plain[words]).statistic)
-    )
-    assert told["words"] == words.sum() and told["tokens"] == np.isfinite(dial.idf.plain).sum()
+    assert abs(fit.r_by_new_svd) == pytest.approx(abs(stats.pearsonr(u[words], dial.idf.plain[words]).statistic))
+    assert fit.words == words.sum() and fit.tokens == np.isfinite(dial.idf.plain).sum()
 
 
 def test_correlations_are_those_of_scipy_over_whole_words(ranker):
     idf = counted(ranker)
-    told, table = idf_correlations(ranker, idf, vectors=4)
+    found = idf_direction(ranker, idf, vectors=4)
+    table = found.tokens
     words = np.isfinite(idf.bm25) & idf.whole
     u = numpy_svd(ranker)[0]
-    assert [(row["vector"], row["formula"]) for row in told["correlations"][:3]] == [
+    assert [(row.vector, row.formula) for row in found.correlations[:3]] == [
         (0, "bm25"), (0, "plain"), (1, "bm25")
     ]  # fmt: skip
-    for row in told["correlations"]:
-        found = stats.pearsonr(u[: len(words), row["vector"]][words], idf.of(row["formula"])[words])
-        interval = found.confidence_interval(0.95)
-        assert row["r"] == pytest.approx(-abs(found.statistic), abs=1e-6) and row["n"] == words.sum()
-        low, high = sorted(abs(end) for end in interval) if found.statistic < 0 else interval
-        assert sorted((abs(row["low"]), abs(row["high"]))) == pytest.approx(
-            sorted((abs(low), abs(high))), abs=1e-6
-        )
-    assert len(told["correlations"]) == 8 and (told["rows"], told["width"]) == (97, 8)
+    for row in found.correlations:
+        theirs = stats.pearsonr(u[: len(words), row.vector][words], idf.of(row.formula)[words])
+        interval = theirs.confidence_interval(0.95)
+        assert row.r.value == pytest.approx(-abs(theirs.statistic), abs=1e-6) and row.r.pairs == words.sum()
+        low, high = sorted(abs(end) for end in interval) if theirs.statistic < 0 else interval
+        assert sorted((abs(row.r.low), abs(row.r.high))) == pytest.approx(sorted((abs(low), abs(high))), abs=1e-6)
+    assert len(found.correlations) == 8 and (found.rows, found.width) == (97, 8)
     assert list(table.columns) == ["token", "piece", "whole", "idf_bm25", "idf_plain", "U0", "U1", "U2", "U3"]
     np.testing.assert_allclose(np.abs(table["U0"]), np.abs(u[: len(table), 0]), atol=1e-9)
     assert table["piece"][table["token"] == ranker.pieces.tokenizer.token_to_id("cat")].item() == "cat"
 
 
 def test_an_idf_that_is_given_has_one_formula(ranker):
-    told, table = idf_correlations(ranker, made_idf(ranker), vectors=2)
-    assert [row["formula"] for row in told["correlations"]] == ["given", "given"] and "idf" in table
-    assert told["correlations"][0]["r"] < -0.9
+    found = idf_direction(ranker, made_idf(ranker), vectors=2)
+    assert [row.formula for row in found.correlations] == ["given", "given"] and "idf" in found.tokens
+    assert found.correlations[0].r.value < -0.9
 
 
 def test_what_an_encoder_has_few_dimensions_for_is_cut(ranker):
-    assert len(idf_correlations(ranker, made_idf(ranker), vectors=50)[0]["correlations"]) == 8
+    assert len(idf_direction(ranker, made_idf(ranker), vectors=50).correlations) == 8
     assert isinstance(dialed(ranker).spectrum, Spectrum)

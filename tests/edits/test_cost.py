@@ -11,10 +11,10 @@ from ir_measures import nDCG
 from tests.edits.dialed import COLLECTION, cross_encoder, dialed
 from whyrank.collections.bm25 import first_stage
 from whyrank.collections.collection import Collection
-from whyrank.edits.cost import Cost, agreement
-from whyrank.edits.preview import describe_edits, preview
+from whyrank.edits.cost import Compared, agreement, preview
+from whyrank.edits.dialed import Dialed
+from whyrank.edits.edit import Edit
 from whyrank.edits.rows import applied
-from whyrank.edits.term_edit import Edits
 from whyrank.edits.unedited import Unedited
 
 
@@ -25,7 +25,7 @@ def ranker(tmp_path_factory):
 
 @pytest.fixture
 def unedited(ranker):
-    return Unedited.ranked(ranker, COLLECTION, first_stage(COLLECTION, 9), k=9)
+    return Unedited.ranked(ranker, COLLECTION, first_stage(COLLECTION, 9), depth=9)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -65,7 +65,7 @@ def test_ties_keep_the_order_they_had(unedited):
 
 
 def test_only_pairs_with_a_changed_token_are_scored_again(ranker, unedited, monkeypatch):
-    change = dialed(ranker).change(Edits.of(up=["cat=30"]))
+    change = dialed(ranker).change(Edit.of(up=["cat=30"]))
     with applied(ranker, change):
         everything = ranker.score(unedited.pairs)
     seen = []
@@ -78,69 +78,71 @@ def test_only_pairs_with_a_changed_token_are_scored_again(ranker, unedited, monk
 
 
 def test_a_scale_of_1_changes_nothing_and_scores_nothing(ranker, unedited):
-    change = dialed(ranker).change(Edits.of(up=["cat=1"]))
+    change = dialed(ranker).change(Edit.of(up=["cat=1"]))
     assert change.tokens and not change.moved
     scores, count = unedited.rescored(change)
     assert count == 0 and (scores == unedited.scores).all()
 
 
 def test_the_cost_is_ndcg_by_ir_measures_and_the_difference_is_paired(ranker, unedited):
-    change = dialed(ranker).change(Edits.of(up=["cat=50", "red=50"], down=["house=50"]))
-    told, cost = preview(unedited, change)
-    values = {}
-    for name, run in (("ndcg_before", cost.before), ("ndcg_after", cost.after)):
+    change = dialed(ranker).change(Edit.of(up=["cat=50", "red=50"], down=["house=50"]))
+    found = preview(unedited, change)
+    cost, values = found.ranking.cost, {}
+    for name, run in (("ndcg_before", found.before), ("ndcg_after", found.after)):
         scores = {qid: {row.docno: row.score for row in rows} for qid, rows in run.items()}
         values[name] = {m.query_id: m.value for m in ir_measures.iter_calc([nDCG @ 10], COLLECTION.qrels, scores)}
-        assert told["cost"][name]["value"] == pytest.approx(np.mean(list(values[name].values())))
-        assert told["cost"][name]["n"] == 4, "q5 has no judgement"
+        assert getattr(cost, name).value == pytest.approx(np.mean(list(values[name].values())))
+        assert getattr(cost, name).pairs == 4, "q5 has no judgement"
     differences = [values["ndcg_after"][qid] - values["ndcg_before"][qid] for qid in COLLECTION.qrels]
-    difference = told["cost"]["difference"]
-    assert difference["value"] == pytest.approx(np.mean(differences), abs=1e-12)
-    assert difference["low"] is None and difference["no_interval"] == "too few queries"
-    assert told["cost"]["agreement"]["value"] < 1 and told["cost"]["queries"] == 5
-    assert told["pairs"] == len(unedited.pairs) and 0 < told["rescored"] <= told["pairs"]
+    difference = cost.difference
+    assert difference.value == pytest.approx(np.mean(differences), abs=1e-12)
+    assert difference.low is None and difference.no_interval == "too few queries"
+    assert cost.agreement.value < 1 and cost.queries == 5
+    assert found.ranking.pairs == len(unedited.pairs) and 0 < found.ranking.rescored <= found.ranking.pairs
 
 
 def test_changes_name_the_documents_that_move(ranker, unedited):
-    change = dialed(ranker).change(Edits.of(up=["cat=50", "red=50"], down=["house=50"]))
-    told, cost = preview(unedited, change)
-    assert told["changes"] and len(told["changes"]) == told["cost"]["changed_queries"]
-    assert [one["agreement"] for one in told["changes"]] == sorted(one["agreement"] for one in told["changes"])
-    for one in told["changes"]:
-        for document in one["documents"]:
+    change = dialed(ranker).change(Edit.of(up=["cat=50", "red=50"], down=["house=50"]))
+    found = preview(unedited, change)
+    changes = found.ranking.changes
+    assert changes and len(changes) == found.ranking.cost.changed_queries
+    assert [one.agreement for one in changes] == sorted(one.agreement for one in changes)
+    for one in changes:
+        for document in one.documents:
             rows = (
-                {row.docno: row for row in cost.before[one["qid"]]},
-                {r.docno: r for r in cost.after[one["qid"]]},
+                {row.docno: row for row in found.before[one.qid]},
+                {r.docno: r for r in found.after[one.qid]},
             )
-            assert [rows[i][document["docno"]].rank for i in (0, 1)] == [document["before"], document["after"]]
-            assert document["before"] != document["after"]
-            assert document["grade"] == COLLECTION.qrels.get(one["qid"], {}).get(document["docno"])
+            assert [rows[i][document.docno].rank for i in (0, 1)] == [document.before, document.after]
+            assert document.before != document.after
+            assert document.grade == COLLECTION.qrels.get(one.qid, {}).get(document.docno)
 
 
 def test_an_edit_that_does_nothing_costs_nothing(ranker, unedited):
-    told, _ = preview(unedited, dialed(ranker).change(Edits.of(up=["cat=1"])))
-    assert told["changes"] == [] and told["cost"]["agreement"]["value"] == 1
-    assert told["cost"]["difference"]["value"] == 0 and told["cost"]["changed_queries"] == 0
+    ranking = preview(unedited, dialed(ranker).change(Edit.of(up=["cat=1"]))).ranking
+    assert ranking.changes == () and ranking.cost.agreement.value == 1
+    assert ranking.cost.difference.value == 0 and ranking.cost.changed_queries == 0
 
 
 def test_without_judgements_there_is_only_agreement(ranker):
     bare = Collection.from_records("bare", list(COLLECTION.documents()), COLLECTION.queries)
-    unedited = Unedited.ranked(ranker, bare, first_stage(bare, 5), k=5)
-    told = Cost.of(unedited, unedited.scores).summary()
-    assert told["ndcg_before"] is told["difference"] is None and told["agreement"]["value"] == 1
+    unedited = Unedited.ranked(ranker, bare, first_stage(bare, 5), depth=5)
+    cost = Compared.of(unedited, unedited.scores).cost()
+    assert cost.ndcg_before is cost.difference is None and cost.agreement.value == 1
 
 
 def test_a_second_call_takes_up_what_was_scored(ranker, tmp_path, monkeypatch):
-    change = dialed(ranker).change(Edits.of(up=["cat=30"]))
+    change = dialed(ranker).change(Edit.of(up=["cat=30"]))
     stage = first_stage(COLLECTION, 9)
-    first = Unedited.ranked(ranker, COLLECTION, stage, k=9, shards=tmp_path)
+    first = Unedited.ranked(ranker, COLLECTION, stage, depth=9, shards=tmp_path)
     scores, _ = first.rescored(change, shards=tmp_path)
     monkeypatch.setattr(ranker, "scores", lambda *_: pytest.fail("nothing is to be scored again"))
-    again = Unedited.ranked(ranker, COLLECTION, stage, k=9, shards=tmp_path)
+    again = Unedited.ranked(ranker, COLLECTION, stage, depth=9, shards=tmp_path)
     np.testing.assert_array_equal(again.rescored(change, shards=tmp_path)[0], scores)
 
 
 def test_what_an_edit_does_is_described(ranker):
-    told = describe_edits(dialed(ranker), Edits.of(up=["cat=3"], down=["berlin=2"]), ["cat cats", "berlin"])
-    assert [turn["piece"] for turn in told["turns"]] == ["cat", "berlin"]
-    assert told["shared"] == [] and told["spellings"] == {} and len(told["edits"]) == 2
+    texts = Collection.from_records("texts", {"a": "cat cats", "b": "berlin"}, {})
+    about, change = Dialed(ranker, dialed(ranker), texts), Edit.of(up=["cat=3"], down=["berlin=2"])
+    assert [turn.piece for turn in about.dial.turns(change)] == ["cat", "berlin"]
+    assert about.shared(change) == () and about.spellings(change) == {} and len(change) == 2

@@ -9,8 +9,8 @@ from tests.tiny import ARCHITECTURES
 from whyrank.collections.collection import Collection
 from whyrank.core.errors import UserError
 from whyrank.edits.dial import Dial
+from whyrank.edits.edit import Edit
 from whyrank.edits.rows import applied
-from whyrank.edits.term_edit import Edits
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_an_edit_is_the_matrix_rebuilt_with_one_other_u0(tmp_path, architecture)
     for word, turn in (("cat", lambda x: x - 4 * abs(x)), ("dog", lambda x: x + 19 * abs(x))):
         u[token(ranker, word), 0] = turn(u[token(ranker, word), 0])
     before = matrix(ranker)
-    with applied(ranker, dial.change(Edits.of(up=["cat=5"], down=["dog=20"]))):
+    with applied(ranker, dial.change(Edit.of(up=["cat=5"], down=["dog=20"]))):
         np.testing.assert_allclose(matrix(ranker), (u * s) @ vt, atol=2e-6)
         same = [i for i in range(len(before)) if i not in (token(ranker, "cat"), token(ranker, "dog"))]
         assert torch.equal(matrix(ranker)[same], before[same])
@@ -42,7 +42,7 @@ def test_the_idf_decides_the_sign(ranker):
     plain, turned = dialed(ranker), dialed(ranker, sign=-1.0)
     torch.testing.assert_close(plain.u0, -turned.u0)
     assert plain.correlation.r < -0.9 and turned.correlation.r < -0.9
-    up, down = plain.change(Edits.of(up=["cat=5"])), turned.change(Edits.of(down=["cat=5"]))
+    up, down = plain.change(Edit.of(up=["cat=5"])), turned.change(Edit.of(down=["cat=5"]))
     torch.testing.assert_close(up.rows, down.rows)
 
 
@@ -50,10 +50,10 @@ def test_edits_of_different_terms_commute_and_one_term_goes_on_from_where_it_was
     dial = dialed(ranker)
 
     def rows(*edits):
-        with applied(ranker, dial.change(sum(edits, Edits()))):
+        with applied(ranker, dial.change(sum(edits, Edit()))):
             return matrix(ranker)
 
-    cat, dog, more = Edits.of(up=["cat=3"]), Edits.of(down=["dog=7"]), Edits.of(up=["cat=2"])
+    cat, dog, more = Edit.of(up=["cat=3"]), Edit.of(down=["dog=7"]), Edit.of(up=["cat=2"])
     assert torch.equal(rows(cat, dog), rows(dog, cat))
     u = float(dial.u0[token(ranker, "cat")])
     after = (dial.turns(cat + more))[0].after
@@ -62,10 +62,10 @@ def test_edits_of_different_terms_commute_and_one_term_goes_on_from_where_it_was
 
 def test_a_piece_that_two_terms_share_moves_once(ranker):
     dial = dialed(ranker)
-    alone = dial.turns(Edits.of(up=["cat=5"]))
-    both = dial.turns(Edits.of(up=["cat=5", "cat dog=5"]))
+    alone = dial.turns(Edit.of(up=["cat=5"]))
+    both = dial.turns(Edit.of(up=["cat=5", "cat dog=5"]))
     assert [turn.after for turn in both if turn.piece == "cat"] == [alone[0].after]
-    against = dial.turns(Edits.of(up=["cat=5"], down=["cat dog=3"]))
+    against = dial.turns(Edit.of(up=["cat=5"], down=["cat dog=3"]))
     u = float(dial.u0[token(ranker, "cat")])
     (mine,) = [turn for turn in against if turn.piece == "cat"]
     assert mine.after == pytest.approx(u - 4 * abs(u) + 2 * abs(u)) and mine.terms == ("cat", "cat dog")
@@ -76,7 +76,7 @@ def test_where_the_sign_is_not_clear_there_is_no_dial(ranker):
     noise.bm25[:] = np.where(
         np.isfinite(noise.bm25), np.random.default_rng(5).normal(size=len(noise.bm25)), np.nan
     )
-    with pytest.raises(UserError, match=r"so its sign is unknown; give a larger --collection, or --idf wordfreq"):
+    with pytest.raises(UserError, match=r"so its sign is unknown; give a larger collection, or as idf wordfreq"):
         Dial.by(ranker, noise)
     two_words = Collection.from_records("two", {"d": "cat dog", "e": "cat"}, {"q": "cat"})
     with pytest.raises(UserError, match=r"r = –, 2 words"):

@@ -7,11 +7,10 @@ import pytest
 
 from tests.edits.products import DOCUMENTS, PRODUCTS, QUERIES, every_document
 from whyrank.collections.records import Retrieved
+from whyrank.edits.cost import preview
 from whyrank.edits.dial import Dial
-from whyrank.edits.holders import moves_of_edits, moves_of_holders
-from whyrank.edits.holding import holding
-from whyrank.edits.preview import preview
-from whyrank.edits.term_edit import Edits
+from whyrank.edits.edit import Edit
+from whyrank.edits.holders import holding, moves_of_edits, moves_of_holders
 from whyrank.edits.unedited import Unedited
 
 
@@ -59,7 +58,7 @@ def test_change_and_passes_are_those_of_plain_loops(seed):
     )
     found = moves(before, after, texts)
     passed = was_passed = 0
-    for one in found.queries:
+    for one in found.by_query:
         rise = {docno: after[one.qid][docno] - before[one.qid][docno] for docno in texts}
         kinds = [[docno for docno in texts if (texts[docno] == "w here") is kind] for kind in (True, False)]
         assert (one.holders, one.others) == (3, 5)
@@ -71,7 +70,7 @@ def test_change_and_passes_are_those_of_plain_loops(seed):
             passed += above == [False, True]
             was_passed += above == [True, False]
     assert (found.passed, found.was_passed) == (passed, was_passed)
-    assert found.rose == sum(one.change > 0 for one in found.queries) == 7 - found.fell
+    assert found.rose == sum(one.change > 0 for one in found.by_query) == 7 - found.fell
 
 
 TEXTS = {"a": "w", "b": "other", "c": "more"}
@@ -90,7 +89,7 @@ def test_many_queries_that_all_rise_are_clear():
     assert str(found).startswith(
         'documents that hold "w" rose against the others: their scores rose in 8 of 8 queries'
     )
-    assert "[" in str(found) and found.to_json()["change"]["low"] > 0
+    assert "[" in str(found) and found.change.low > 0
 
 
 def test_the_same_edit_meant_the_other_way_is_warned_of():
@@ -104,7 +103,7 @@ def test_the_same_edit_meant_the_other_way_is_warned_of():
 @pytest.mark.parametrize("queries", [1, 2, 5])
 def test_few_queries_are_counted_and_never_look_sure(queries):
     found = moves(*lifted(queries, 2.0), TEXTS)
-    assert found.verdict == "unclear" and found.to_json()["change"]["low"] is None
+    assert found.verdict == "unclear" and found.change.low is None
     said = str(found)
     assert f"rose in {queries} of {queries} quer" in said and "too few for an interval" in said and "[" not in said
 
@@ -113,7 +112,7 @@ def test_a_document_without_the_word_that_passes_one_with_it_is_warned_of_althou
     before = {f"q{i}": {"a": 1.0, "b": 0.9, "c": 0.0} for i in range(6)}
     after = {qid: {"a": 1.5, "b": 1.6, "c": 0.0} for qid in before}
     found = moves(before, after, TEXTS)
-    assert found.mean.value > 0 and found.rose == 6
+    assert found.change.value > 0 and found.rose == 6
     assert found.verdict == "no" and found.was_passed == 6
     assert "b passed a for 'query q0'" in str(found)
 
@@ -125,37 +124,35 @@ def test_an_edit_that_changes_nothing_did_not_raise_anything():
 
 def test_without_a_query_that_has_both_kinds_it_cannot_be_told():
     found = moves({"q": {"a": 1.0}, "p": {"b": 1.0}}, {"q": {"a": 2.0}, "p": {"b": 1.0}}, TEXTS)
-    assert found.verdict == "cannot tell" and found.to_json()["change"]["value"] is None
+    assert found.verdict == "cannot tell" and found.change.value is None
     assert str(found) == (
         'cannot tell whether documents that hold "w" rose against the others: no query has documents of both '
         "kinds among its candidates"
     )
-    assert found.mean.value is None
+    assert found.change.value is None
 
 
 def test_each_term_is_told_by_its_direction_and_one_that_goes_both_ways_is_not_told():
     before, after = lifted(6, 2.0)
     unedited = ranking(before, TEXTS)
     scores = np.array([after[row.qid][row.docno] for row in unedited.rows])
-    found = moves_of_edits(unedited, scores, Edits.of(up=["w=3", "more=2"], down=["other=4", "more=3"]))
+    found = moves_of_edits(unedited, scores, Edit.of(up=["w=3", "more=2"], down=["other=4", "more=3"]))
     assert [(one.what, one.direction) for one in found] == [('"w"', "up"), ('"other"', "down")]
 
 
 def test_what_is_only_water_repellent_passes_what_is_waterproof(real):
     ranker = real("bi-minilm-l3")
-    unedited = Unedited.ranked(ranker, PRODUCTS, every_document(), k=len(DOCUMENTS))
-    edits = Edits.of(up=["waterproof=5"])
-    told, cost = preview(unedited, Dial.of(ranker).change(edits), edits)
-    (holders,) = told["holders"]
+    unedited = Unedited.ranked(ranker, PRODUCTS, every_document(), depth=len(DOCUMENTS))
+    edits = Edit.of(up=["waterproof=5"])
+    found = preview(unedited, Dial.of(ranker).change(edits), edits)
+    (holders,) = found.holders
     place = {
         name: {row.docno: row.rank for row in run["q5"]}
-        for name, run in vars(cost).items()
+        for name, run in vars(found).items()
         if name in ("before", "after")
     }
     assert place["before"]["shell"] < place["before"]["windbreaker"]
     assert place["after"]["windbreaker"] < place["after"]["shell"], "the case of the issue"
-    assert holders["verdict"] == "no" and holders["queries"] == len(QUERIES)
-    assert holders["was_passed"] > holders["passed"]
-    assert holders["sentence"].startswith(
-        'warning: documents that hold "waterproof" did not rise against the others'
-    )
+    assert holders.verdict == "no" and holders.change.queries == len(QUERIES)
+    assert holders.was_passed > holders.passed
+    assert holders.sentence.startswith('warning: documents that hold "waterproof" did not rise against the others')

@@ -10,11 +10,11 @@ from safetensors.torch import save_file
 from tests.checkpoints import save
 from tests.edits.dialed import PAIRS, cross_encoder, dialed, token
 from tests.tiny import shaken, tiny_model
+from whyrank.edits.edit import Edit
 from whyrank.edits.rows import applied, apply, reads_any, rows_are_local
-from whyrank.edits.term_edit import Edits
 from whyrank.rankers.load import load
 
-CAT = Edits.of(up=["cat=30"])
+CAT = Edit.of(up=["cat=30"])
 MORE = [
     *PAIRS,
     ("red", "blue " * 40 + "cat"),
@@ -96,7 +96,7 @@ def test_changes_nest_and_undo_in_reverse(tmp_path):
     dial, weights = dialed(ranker), ranker.encoder.word_embeddings.detach().clone()
     first = apply(ranker, dial.change(CAT))
     once = ranker.encoder.word_embeddings.detach().clone()
-    with applied(ranker, dial.change(Edits.of(down=["cat=3", "dog=4"]))):
+    with applied(ranker, dial.change(Edit.of(down=["cat=3", "dog=4"]))):
         assert not torch.equal(ranker.encoder.word_embeddings, once)
     assert torch.equal(ranker.encoder.word_embeddings, once)
     first()

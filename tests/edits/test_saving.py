@@ -12,14 +12,15 @@ from tests.checkpoints import save
 from tests.edits.dialed import PAIRS, cross_encoder, dialed
 from tests.tiny import ARCHITECTURES, shaken, tiny_model
 from whyrank.core.errors import UserError
+from whyrank.core.results import plain
 from whyrank.edits import saving
 from whyrank.edits.dial import Dial
+from whyrank.edits.edit import Edit
 from whyrank.edits.rows import applied
 from whyrank.edits.saving import check_target, save_checkpoint
-from whyrank.edits.term_edit import Edits
 from whyrank.rankers.load import load
 
-EDITS = Edits.of(up=["cat=20"], down=["berlin=9"])
+EDITS = Edit.of(up=["cat=20"], down=["berlin=9"])
 
 
 def saved(ranker, folder, edits=EDITS, pairs=PAIRS, dial=None):
@@ -28,7 +29,7 @@ def saved(ranker, folder, edits=EDITS, pairs=PAIRS, dial=None):
     before = ranker.score(pairs)
     with applied(ranker, change):
         scores = ranker.score(pairs)
-        save_checkpoint(ranker, folder, {"edits": edits.to_json()}, "edited from")
+        save_checkpoint(ranker, folder, {"edits": plain(edits.parts)}, "edited from")
     assert np.abs(scores - before).max() > 1e-4
     assert np.array_equal(ranker.score(pairs), before)
     return scores
@@ -122,9 +123,9 @@ def test_a_sparse_ranker_keeps_one_matrix_for_both_ends(tmp_path):
 
 def test_what_was_done_is_told_and_what_was_done_before(tmp_path):
     saved(cross_encoder(tmp_path / "old"), tmp_path / "once")
-    saved(load(str(tmp_path / "once")), tmp_path / "twice", Edits.of(up=["dog=30"]))
+    saved(load(str(tmp_path / "once")), tmp_path / "twice", Edit.of(up=["dog=30"]))
     told = json.loads((tmp_path / "twice" / "edits.json").read_text())
-    assert told["edits"][0]["term"] == "dog" and told["earlier"]["edits"] == EDITS.to_json()
+    assert told["edits"][0]["term"] == "dog" and told["earlier"]["edits"] == plain(EDITS.parts)
     assert told["earlier"]["earlier"] is None
     about = json.loads((tmp_path / "twice" / "whyrank.json").read_text())
     assert about["name"] == "twice" and about["kind"] == "cross-encoder"
@@ -184,7 +185,7 @@ REAL_PAIRS = [
 def test_a_real_ranker_scores_as_previewed(real, tmp_path, name):
     from sentence_transformers import CrossEncoder, SentenceTransformer
 
-    ranker, edits = real(name), Edits.of(up=["berlin=20"], down=["people=10"])
+    ranker, edits = real(name), Edit.of(up=["berlin=20"], down=["people=10"])
     scores = saved(ranker, tmp_path / "new", edits, REAL_PAIRS, Dial.of(ranker))
     np.testing.assert_allclose(load(str(tmp_path / "new")).score(REAL_PAIRS), scores, atol=1e-5)
     if name.startswith("ce"):

@@ -9,10 +9,8 @@ from tests.edits.dialed import COLLECTION, cross_encoder, dialed
 from whyrank.collections.bm25 import first_stage
 from whyrank.core.errors import UserError
 from whyrank.edits.block_list import BlockList
-from whyrank.edits.injection import inject
-from whyrank.edits.knee import knee
 from whyrank.edits.rows import applied
-from whyrank.edits.suppress import suppress
+from whyrank.edits.suppress import SuppressionSettings, inject, knee, suppression
 from whyrank.edits.unedited import Unedited
 
 SCALES = (1.0, 5.0, 40.0, 300.0)
@@ -25,7 +23,7 @@ def ranker(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def unedited(ranker):
-    return Unedited.ranked(ranker, COLLECTION, first_stage(COLLECTION, 9), k=9)
+    return Unedited.ranked(ranker, COLLECTION, first_stage(COLLECTION, 9), depth=9)
 
 
 @pytest.fixture
@@ -37,8 +35,11 @@ def listed(ranker, tmp_path):
 
 def test_a_list_has_single_words_that_the_ranker_knows(listed):
     assert listed.words == ("berlin", "blue", "Slow")
-    assert listed.skipped == {"not a single word": ["slow cat", "?!"], "not in the ranker's vocabulary": ["zebra"]}
-    assert [str(edit) for edit in listed.edits(5)] == ["down berlin=5", "down blue=5", "down Slow=5"]
+    assert listed.skipped == {
+        "not a single word": ("slow cat", "?!"),
+        "not in the ranker's vocabulary": ("zebra",),
+    }
+    assert [str(edit) for edit in listed.edit(5)] == ["down berlin=5", "down blue=5", "down Slow=5"]
     assert listed.holds_none("the cat") and not listed.holds_none("a SLOW cat") and listed.holds_none("bluebell")
 
 
@@ -58,8 +59,10 @@ def test_a_list_without_a_word_is_refused_by_name(ranker, tmp_path, content, com
 
 
 def test_words_are_put_into_safe_documents_that_have_room(ranker, unedited, listed):
-    found = inject(listed, unedited, n=6, seed=3)
-    assert found == inject(listed, unedited, n=6, seed=3) and found != inject(listed, unedited, n=6, seed=4)
+    found = inject(listed, unedited, documents=6, seed=3)
+    assert found == inject(listed, unedited, documents=6, seed=3) and found != inject(
+        listed, unedited, documents=6, seed=4
+    )
     for word in listed.words:
         mine = [one for one in found if one.word == word]
         assert len(mine) == 6 and len({one.place for one in mine}) == 6
@@ -68,39 +71,39 @@ def test_words_are_put_into_safe_documents_that_have_room(ranker, unedited, list
             assert not {"berlin", "blue", "slow"} & set(one.safe[1].split())
             assert one.qid == unedited.rows[one.place].qid
     room = {i for i, pair in enumerate(unedited.pairs) if len(ranker.pieces.pairs([pair])[0]) < ranker.max_length}
-    assert {one.place for one in inject(listed, unedited, n=10**6)} <= room
+    assert {one.place for one in inject(listed, unedited, documents=10**6)} <= room
 
 
 def test_success_and_gap_are_those_of_a_plain_loop(ranker, unedited, listed):
     dial = dialed(ranker)
-    told = suppress(dial, listed, unedited, n=6, scales=SCALES, threshold=0.01)
-    found = inject(listed, unedited, 6)
-    rises = [float(ranker.score([one.unsafe])[0] - ranker.score([one.safe])[0]) for one in found]
-    kept = [one for one, rise in zip(found, rises, strict=True) if rise > 0.01]
-    assert 0 < len(kept) < len(found) and (told["drawn"], told["kept"]) == (len(found), len(kept))
-    assert told["rise"]["value"] == pytest.approx(np.mean([rise for rise in rises if rise > 0.01]), abs=1e-5)
-    for row in told["scales"]:
-        with applied(ranker, dial.change(listed.edits(row["scale"]))):
+    found = suppression(dial, listed, unedited, SuppressionSettings(6, 0.01, SCALES))
+    injected = inject(listed, unedited, 6)
+    rises = [float(ranker.score([one.unsafe])[0] - ranker.score([one.safe])[0]) for one in injected]
+    kept = [one for one, rise in zip(injected, rises, strict=True) if rise > 0.01]
+    assert 0 < len(kept) < len(injected) and (found.drawn, found.kept) == (len(injected), len(kept))
+    assert found.rise.value == pytest.approx(np.mean([rise for rise in rises if rise > 0.01]), abs=1e-5)
+    for row in found.scales:
+        with applied(ranker, dial.change(listed.edit(row.scale))):
             gaps = [float(ranker.score([one.unsafe])[0] - ranker.score([one.safe])[0]) for one in kept]
             everything = ranker.score(unedited.pairs)
-        assert row["gap"]["value"] == pytest.approx(np.mean(gaps), abs=1e-5)
-        assert row["success"]["value"] == pytest.approx(np.mean([gap < 0 for gap in gaps]))
-        assert row["success"]["n"] == len(kept) and row["success"]["queries"] == len({one.qid for one in kept})
+        assert row.gap.value == pytest.approx(np.mean(gaps), abs=1e-5)
+        assert row.success.value == pytest.approx(np.mean([gap < 0 for gap in gaps]))
+        assert row.success.pairs == len(kept) and row.success.queries == len({one.qid for one in kept})
         changed = sum(
             [row.docno for row in unedited.run(everything)[qid]] != [row.docno for row in before]
             for qid, before in unedited.run(unedited.scores).items()
         )
-        assert row["cost"]["changed_queries"] == changed
-    assert told["scales"][0]["success"]["value"] == 0 and told["scales"][0]["cost"]["agreement"]["value"] == 1
-    assert sum(one["kept"] for one in told["by_word"]) == len(kept)
-    shown = told["knee"]["value"] if told["knee"] else told["scales"][-1]["success"]["value"]
-    weighted = sum(one["kept"] * one["success"] for one in told["by_word"] if one["kept"])
+        assert row.cost.changed_queries == changed
+    assert found.scales[0].success.value == 0 and found.scales[0].cost.agreement.value == 1
+    assert sum(one.kept for one in found.by_word) == len(kept)
+    shown = found.knee.value if found.knee else found.scales[-1].success.value
+    weighted = sum(one.kept * one.success for one in found.by_word if one.kept)
     assert weighted / len(kept) == pytest.approx(shown)
 
 
 def test_where_no_score_rises_there_is_nothing_to_suppress(ranker, unedited, listed):
     with pytest.raises(UserError, match="no listed word raises a score by more than 1000"):
-        suppress(dialed(ranker), listed, unedited, n=2, threshold=1000)
+        suppression(dialed(ranker), listed, unedited, SuppressionSettings(2, 1000))
 
 
 def test_where_every_document_is_unsafe_it_says_so(ranker, unedited, tmp_path):
@@ -112,7 +115,7 @@ def test_where_every_document_is_unsafe_it_says_so(ranker, unedited, tmp_path):
 
 def test_work_that_was_stopped_goes_on(ranker, unedited, listed, tmp_path, monkeypatch):
     dial = dialed(ranker)
-    whole = suppress(dial, listed, unedited, n=4, scales=SCALES)
+    whole = suppression(dial, listed, unedited, SuppressionSettings(4, scales=SCALES))
     plain, calls = ranker.scores, []
 
     def failing(pairs, progress=None):
@@ -123,10 +126,10 @@ def test_work_that_was_stopped_goes_on(ranker, unedited, listed, tmp_path, monke
 
     monkeypatch.setattr(ranker, "scores", failing)
     with pytest.raises(KeyboardInterrupt):
-        suppress(dial, listed, unedited, n=4, scales=SCALES, shards=tmp_path)
+        suppression(dial, listed, unedited, SuppressionSettings(4, scales=SCALES), shards=tmp_path)
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.shard")}
     assert len(kept) == 3
-    assert suppress(dial, listed, unedited, n=4, scales=SCALES, shards=tmp_path) == whole
+    assert suppression(dial, listed, unedited, SuppressionSettings(4, scales=SCALES), shards=tmp_path) == whole
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items()), "what was done is not done again"
 
 

@@ -7,7 +7,8 @@ from tokenizers.normalizers import Lowercase
 from tokenizers.pre_tokenizers import ByteLevel, Metaspace, Whitespace
 
 from whyrank.core.errors import UserError
-from whyrank.edits.term_pieces import SharedPiece, other_spellings, pieces_of, shared_pieces, unknown_token
+from whyrank.edits.results import SharedPiece
+from whyrank.edits.term_pieces import other_spellings, pieces_of, shared_pieces, unknown_token
 
 VOCABULARY = ["[UNK]", "em", "##bed", "##ding", "cat", "##s", "the", "bed", "##ban", "ban", "##ana"]
 TEXTS = ["the embedding", "embed the cats", "cats em", "bed embedding cats", "Embed!", "the the"]

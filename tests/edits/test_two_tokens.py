@@ -12,10 +12,9 @@ from tests.checkpoints import save
 from tests.edits.dialed import cross_encoder, dialed, token
 from whyrank.core.errors import UserError
 from whyrank.edits.controls import controls
+from whyrank.edits.edit import Edit
 from whyrank.edits.rows import applied
-from whyrank.edits.term_edit import Edits
-from whyrank.edits.two_token_queries import TwoTokens, two_token_queries
-from whyrank.edits.two_tokens import two_tokens
+from whyrank.edits.two_tokens import WordPair, experiment, two_token_queries
 from whyrank.rankers.load import load
 
 SCALES = (1.0, 25.0)
@@ -44,7 +43,7 @@ def test_each_query_with_two_known_content_words_gives_both_orders(ranker):
 
 
 def one_at_a_time(ranker, dial, direction, scale, item):
-    with applied(ranker, dial.change(Edits.of(**{direction: [f"{item.tok1}={scale}"]}))):
+    with applied(ranker, dial.change(Edit.of(**{direction: [f"{item.tok1}={scale}"]}))):
         return [float(ranker.score([pair])[0]) for pair in item.pairs]
 
 
@@ -53,35 +52,33 @@ def test_the_curves_are_those_of_plain_edits(ranker, tmp_path, kind):
     if kind == "bi-encoder":  # a word that is edited stands in the prefix of every document
         ranker = load(str(save(tmp_path)), pooling="mean", document_prefix="cat ")
     dial = dialed(ranker)
-    told = two_tokens(dial, QUERIES, scales=SCALES)
+    told = experiment(dial, QUERIES, scales=SCALES)
     items = two_token_queries(ranker.pieces.tokenizer, QUERIES)
-    assert told["items"] == len(items) == 10 and told["queries"] == 5
+    assert told.items == len(items) == 10 and told.queries == 5
     own = [float(ranker.score([item.pairs[0]])[0]) for item in items]
-    for row in told["curves"]:
-        if row["control"] != "U0":
-            mine = next(r for r in told["curves"] if r["control"] == "U0" and r["direction"] == row["direction"]
-                        and r["scale"] == row["scale"])  # fmt: skip
-            assert row["edit_less"]["value"] == pytest.approx(
-                mine["doc1"]["value"] - row["doc1"]["value"], abs=1e-6
-            )
+    for row in told.curves:
+        if row.control != "U0":
+            mine = next(r for r in told.curves if r.control == "U0" and r.direction == row.direction
+                        and r.scale == row.scale)  # fmt: skip
+            assert row.edit_less.value == pytest.approx(mine.doc1.value - row.doc1.value, abs=1e-6)
             continue
-        assert row["edit_less"] is None
-        scores = [one_at_a_time(ranker, dial, row["direction"], row["scale"], item) for item in items]
+        assert row.edit_less is None
+        scores = [one_at_a_time(ranker, dial, row.direction, row.scale, item) for item in items]
         doc1, doc2 = np.array(scores).T
-        assert row["doc1"]["value"] == pytest.approx(np.mean(doc1 - own), abs=1e-5)
-        assert row["doc2"]["value"] == pytest.approx(np.mean(doc2 - own), abs=1e-5)
-        assert row["doc1_above"]["value"] == np.mean(doc1 > doc2)
-        assert row["doc1"]["no_interval"] == "too few queries" and row["attention"] is None
-        if row["scale"] == 1:
-            assert row["doc1"]["value"] == pytest.approx(0, abs=1e-6)
+        assert row.doc1.value == pytest.approx(np.mean(doc1 - own), abs=1e-5)
+        assert row.doc2.value == pytest.approx(np.mean(doc2 - own), abs=1e-5)
+        assert row.doc1_above.value == np.mean(doc1 > doc2)
+        assert row.doc1.no_interval == "too few queries" and row.attention is None
+        if row.scale == 1:
+            assert row.doc1.value == pytest.approx(0, abs=1e-6)
         else:
-            assert abs(row["doc1"]["value"]) > 1e-4
-    json.dumps(told, allow_nan=False)
+            assert abs(row.doc1.value) > 1e-4
+    json.dumps(told.to_json(), allow_nan=False)
 
 
 def test_every_control_moves_each_row_as_far_as_the_edit(ranker):
     dial = dialed(ranker)
-    turns = dial.turns(Edits.of(up=["cat=7"], down=["dog=3"]))
+    turns = dial.turns(Edit.of(up=["cat=7"], down=["dog=3"]))
     named = controls(dial, seed=4)
     assert list(named) == ["U0", "U1", "U2", "random 1", "random 2", "random 3", "row"]
     norms = named["U0"](turns).norms
@@ -97,7 +94,7 @@ def test_every_control_moves_each_row_as_far_as_the_edit(ranker):
     along = cosine_similarity(named["row"](turns).rows, rows, dim=1)
     np.testing.assert_allclose(along, [1, -1])  # up: longer; down: shorter
     torch.testing.assert_close(named["row"](turns).norms[0], norms[0])
-    far = named["row"](dial.turns(Edits.of(up=["cat=200"], down=["dog=200"])))
+    far = named["row"](dial.turns(Edit.of(up=["cat=200"], down=["dog=200"])))
     left = (rows + far.rows).norm(dim=1) / rows.norm(dim=1)
     assert left[0] > 1 > left[1] > 0, "a row that is scaled down is never turned round"
     np.testing.assert_allclose(cosine_similarity(rows + far.rows, rows, dim=1), [1, 1])
@@ -108,8 +105,8 @@ def test_every_control_moves_each_row_as_far_as_the_edit(ranker):
 
 def test_attention_is_the_models_own(ranker, tmp_path):
     dial = dialed(ranker)
-    told = two_tokens(dial, {"q1": "cat mat"}, scales=(1.0, 25.0), head="1.2")
-    assert told["head"] == "1.2"
+    told = experiment(dial, {"q1": "cat mat"}, scales=(1.0, 25.0), head="1.2")
+    assert told.head == "1.2"
     model = transformers.AutoModelForSequenceClassification.from_pretrained(
         ranker.checkpoint.folder, attn_implementation="eager"
     ).eval()
@@ -118,21 +115,21 @@ def test_attention_is_the_models_own(ranker, tmp_path):
         looks = []
         for word in ("cat", "mat"):
             kept = matrix.clone()
-            change = dial.change(Edits.of(down=[f"{word}=25"]))
+            change = dial.change(Edit.of(down=[f"{word}=25"]))
             matrix[list(change.tokens)] += change.rows.float()
             ids = ranker.pieces.pairs([("cat mat", " ".join([word] * 3))])[0]
             inputs = {"input_ids": torch.tensor([ids.ids]), "token_type_ids": torch.tensor([ids.type_ids])}
             attention = model(**inputs, output_attentions=True).attentions
             looks.append(float(attention[1][0, 2, 0, 1 + ("cat", "mat").index(word)]))
             matrix.copy_(kept)
-    (row,) = [r for r in told["curves"] if (r["control"], r["direction"], r["scale"]) == ("U0", "down", 25.0)]
-    assert row["attention"]["value"] == pytest.approx(np.mean(looks), abs=1e-5)
-    assert all(r["attention"] is None for r in told["curves"] if r["control"] != "U0")
+    (row,) = [r for r in told.curves if (r.control, r.direction, r.scale) == ("U0", "down", 25.0)]
+    assert row.attention.value == pytest.approx(np.mean(looks), abs=1e-5)
+    assert all(r.attention is None for r in told.curves if r.control != "U0")
 
 
 def test_work_that_was_stopped_goes_on(ranker, tmp_path, monkeypatch):
     dial = dialed(ranker)
-    whole = two_tokens(dial, QUERIES, scales=SCALES)
+    whole = experiment(dial, QUERIES, scales=SCALES)
     plain, calls = ranker.score, []
 
     def failing(pairs, progress=None):
@@ -143,22 +140,22 @@ def test_work_that_was_stopped_goes_on(ranker, tmp_path, monkeypatch):
 
     monkeypatch.setattr(ranker, "score", failing)
     with pytest.raises(KeyboardInterrupt):
-        two_tokens(dial, QUERIES, scales=SCALES, shards=tmp_path)
+        experiment(dial, QUERIES, scales=SCALES, shards=tmp_path)
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
     assert kept
-    again = two_tokens(dial, QUERIES, scales=SCALES, shards=tmp_path)
+    again = experiment(dial, QUERIES, scales=SCALES, shards=tmp_path)
     assert again == whole
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items()), "what was done is not done again"
 
 
 def test_what_it_refuses(ranker, tmp_path):
     with pytest.raises(UserError, match="no query has two content words"):
-        two_tokens(dialed(ranker), {"q": "the cat"})
+        experiment(dialed(ranker), {"q": "the cat"})
     with pytest.raises(UserError, match="layers are 0 to 2"):
-        two_tokens(dialed(ranker), QUERIES, head="7.1")
+        experiment(dialed(ranker), QUERIES, head="7.1")
     with pytest.raises(UserError, match="is no head"):
-        two_tokens(dialed(ranker), QUERIES, head="L1.mlp")
+        experiment(dialed(ranker), QUERIES, head="L1.mlp")
     other = load(str(save(tmp_path)), pooling="cls")
     with pytest.raises(UserError, match="no cross-encoder"):
-        two_tokens(dialed(other), QUERIES, head="1.1")
-    assert TwoTokens("q", "cat mat", "cat", "mat").pairs[1][1] == "mat mat mat"
+        experiment(dialed(other), QUERIES, head="1.1")
+    assert WordPair("q", "cat mat", "cat", "mat").pairs[1][1] == "mat mat mat"

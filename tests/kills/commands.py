@@ -121,7 +121,7 @@ COMMANDS = [
     _line("idf", _ranker, "idf", *RANKED, "--vectors", "2", "-o", "out"),
     _line("edit", _dialed, "edit", *DIALED, "--up", "cat=5", "--preview", "-o", "out", "--save", "new"),
     _line("align", _dialed, "align", *DIALED, "--preview", "-o", "out", "--save", "new"),
-    _line("suppress", _dialed, "suppress", *DIALED, "--terms", "list.txt", "-n", "8", "-o", "out"),
+    _line("suppress", _dialed, "suppress", *DIALED, "--terms", "list.txt", "--documents", "8", "-o", "out"),
     _line(
         "finetune", _ranker, "finetune", *RANKED, "--seeds", "1", "--epochs", "1", "--batch", "8", "--depth", "8",
         "--max-length", "24", "-o", "out",

@@ -23,10 +23,9 @@ from whyrank.core.atomic import write_json
 from whyrank.core.errors import UserError
 from whyrank.core.results import plain
 from whyrank.edits.align import aligned_u0
-from whyrank.edits.preview import preview
-from whyrank.edits.term_edit import Edits
-from whyrank.edits.two_tokens import two_tokens
-from whyrank.edits.two_tokens_report import write_experiment
+from whyrank.edits.cost import preview
+from whyrank.edits.edit import Edit
+from whyrank.edits.two_tokens import experiment
 from whyrank.edits.unedited import Unedited
 from whyrank.interventions.api import patch
 from whyrank.learning.tables import Mean, compare
@@ -140,17 +139,13 @@ def test_an_edit(tmp_path, queries):
     some = dict(list(COLLECTION.queries.items())[:queries])
     qrels = {qid: COLLECTION.qrels[qid] for qid in some if qid in COLLECTION.qrels}
     collection = Collection.from_records("few", dict(COLLECTION.documents()), some, qrels)
-    unedited = Unedited.ranked(ranker, collection, first_stage(collection, 9), k=9)
-    dial, edits = dialed(ranker), Edits.of(up=["cat=5"])
-    told, _ = preview(unedited, dial.change(edits), edits)
-    assert told["cost"]["difference"]["no_interval"] == "too few queries"
-    json.dumps(told, allow_nan=False)
-    experiment = {
-        "ranker": ranker.name, "source": "x", "collection": "few", "dial": dial.to_json(),
-        **two_tokens(dial, some, scales=(1, 5)),
-    }  # fmt: skip
+    unedited = Unedited.ranked(ranker, collection, first_stage(collection, 9), depth=9)
+    dial, edits = dialed(ranker), Edit.of(up=["cat=5"])
+    found = preview(unedited, dial.change(edits), edits)
+    assert found.ranking.cost.difference.no_interval == "too few queries"
+    json.dumps([plain(found.ranking), plain(found.holders)], allow_nan=False)
     (tmp_path / "two").mkdir()
-    write_experiment(experiment, tmp_path / "two", MANIFEST)
+    experiment(dial, some, collection="few", scales=(1, 5)).write(tmp_path / "two", MANIFEST)
     told, page = valid(tmp_path / "two", "edit.json")
     assert told["curves"][0]["doc1"]["no_interval"] == "too few queries" and "too few queries" in page
 

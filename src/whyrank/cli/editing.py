@@ -1,172 +1,160 @@
-"""What the commands that edit share: their options, the dial, the ranking before and after."""
+"""What the commands that edit share: their options, and what they show on the screen."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whyrank.cli.caller import asked
-from whyrank.cli.console import progress_bar, say
-from whyrank.cli.edit_tables import show_cost, show_holders, show_moves, show_turns
-from whyrank.cli.opened import open_for_queries
-from whyrank.core.errors import UserError
+from whyrank.cli.console import command, console, say, suggest
 
 if TYPE_CHECKING:
-    from whyrank.collections.collection import Collection
-    from whyrank.collections.records import Run
-    from whyrank.core.progress import OpenProgress, Progress
-    from whyrank.core.runs import RunFolder
-    from whyrank.edits.cost import Cost
-    from whyrank.edits.dial import Dial
-    from whyrank.edits.rows import RowChange
-    from whyrank.edits.term_edit import Edits
-    from whyrank.rankers.neural import NeuralRanker
+    from whyrank.edits.experiment import TwoTokenExperiment
+    from whyrank.edits.results import HolderMoves, RankingChange, RankingCost, SharedPiece, Turn
+    from whyrank.edits.suppression import Suppression
+    from whyrank.evaluation.estimate import Estimate
 
+#: Queries, and documents of each, shown on the screen; and warnings.
+QUERIES, DOCUMENTS, WARNINGS = 5, 4, 12
+OneRanker = Annotated[str, typer.Option("--ranker", help="A folder, hub id or short name.")]
 Save = Annotated[
     Path | None, typer.Option("--save", help="Save the edited ranker as a checkpoint in this folder.")
 ]
+Preview = Annotated[bool, typer.Option("--preview", help="Show what moves, and what it costs.")]
 RunFolderIfAny = Annotated[Path | None, typer.Option("-o", "--out", help="The run folder to write.")]
 FirstStage = Annotated[Path | None, typer.Option("--run", help="Your first stage, a TREC run; default: BM25.")]
-Depth = Annotated[int, typer.Option("-k", min=1, help="How many of the first stage's documents to rank.")]
+Queries = Annotated[int | None, typer.Option("--queries", min=1, help="Only the first so many queries.")]
 Rule = Annotated[
     str, typer.Option("--rule", help="from-one: a scale of 1 changes nothing; authors: -s|U0|, +s|U0|.")
 ]
+IdfSource = Annotated[
+    str, typer.Option("--idf", help="collection (counted there), wordfreq, or a file: word<TAB>idf a line.")
+]
+CollectionIfAny = Annotated[
+    str | None, typer.Option("--collection", help="A folder, a built-in name or an ir_datasets id.")
+]
 
 
-def open_dial(
-    ranker: str, collection: str | None, idf: str, *, fall_back: bool = True
-) -> tuple[Collection | None, NeuralRanker, Dial]:
-    """The collection, the ranker and its dial, by what the options say; tells how sure the dial's sign is.
-
-    `fall_back`: by the IDF of the built-in collection where the words of this one do not tell the sign.
-    """
-    from whyrank.edits.dial import Dial
-    from whyrank.edits.saving import EDITS_FILE
-    from whyrank.evaluation.estimate import estimate_text
-    from whyrank.interventions.api import neural
-
-    opened = open_for_queries(collection) if collection else None
-    model = neural(ranker)
-    say(f"{model.name}: {model.source}")
-    if (model.checkpoint.folder / EDITS_FILE).exists():
-        say("this checkpoint was edited before; U0 is of its embeddings as they are now")
-    dial = Dial.of(model, idf, opened, fall_back=fall_back)
-    if dial.fallback:
-        say(f"{dial.fallback}: the IDF of the built-in collection {dial.idf.source} is used")
-    r = estimate_text(dial.correlation.r, dial.correlation.interval)
-    say(f"U0 against the IDF of {dial.idf.source}: r = {r}, {dial.correlation.n} words")
-    return opened, model, dial
+def show_holders(holders: Sequence[HolderMoves]) -> None:
+    """Whether documents that hold an edited word moved as was meant: the first lines of a result."""
+    for one in holders:
+        print(one.sentence, flush=True)  # not through rich, which would break the line
 
 
-def texts_of(collection: Collection | None) -> Iterator[str]:
-    """The documents' texts, of the built-in collection where none is given."""
-    from whyrank.collections.demo import open_demo
+def show_turns(turns: Sequence[Turn]) -> None:
+    """What is turned."""
+    from rich.table import Table
 
-    return (text for _, text in (collection or open_demo()).documents())
-
-
-def run_preview(
-    dial: Dial, change: RowChange, collection: Collection, out: Path | None, run: Path | None, k: int,
-    n: int | None, seed: int, told: dict[str, Any], settings: dict[str, Any], edits: Edits | None = None,
-) -> None:  # fmt: skip
-    """Ranks the collection without and with the change; shows it, and writes the run folder if there is one."""
-    from whyrank.edits.preview import preview
-    from whyrank.edits.unedited import Unedited
-
-    stage, folder = claimed(dial, collection, out, "edit", run, k, n, seed, settings)
-    shards, step = shards_of(folder), step_of(folder)
-    with given_up_when_refused(folder):
-        unedited = Unedited.ranked(dial.ranker, collection, stage, k=k, shards=shards, step=step)
-        found, cost = preview(unedited, change, edits, seed=seed, shards=shards, step=step)
-    result = {
-        "what": "preview", "ranker": dial.ranker.name, "source": str(dial.ranker.source),
-        "collection": collection.name, "k": k, "dial": dial.to_json(), **told, **found,
-    }  # fmt: skip
-    show_holders(result["holders"])
-    if result["turns"]:
-        show_turns(result)
-    show_moves(result)
-    show_cost(result["cost"])
-    if folder is not None:
-        _write_preview(result, cost, folder)
+    table = Table(title="pieces that are turned (less of U0 is rarer)", title_justify="left")
+    for column in ("term", "piece", "U0 before", "after"):
+        table.add_column(column, justify="left" if column in ("term", "piece") else "right")
+    for turn in turns:
+        table.add_row(", ".join(turn.terms), turn.piece, f"{turn.before:+.5f}", f"{turn.after:+.5f}")
+    console().print(table)
 
 
-def claimed(
-    dial: Dial, collection: Collection, out: Path | None, name: str, run: Path | None, k: int, n: int | None,
-    seed: int, settings: dict[str, Any],
-) -> tuple[Run, RunFolder | None]:  # fmt: skip
-    """The first stage, and the run folder claimed for this work if one is asked for."""
-    from whyrank.collections.given import first_stage_of
-    from whyrank.collections.records import fingerprint_of
-    from whyrank.core.runs import RunFolder
-
-    stage, _ = first_stage_of(collection, run, k)
-    stage = dict(list(stage.items())[:n])
-    if collection.qrels:
-        say(f"measured by {collection.judgements}")
-    inputs = {
-        "judgements": collection.judgements, "split": collection.split,
-        "ranker": dial.ranker.fingerprint(), "collection": collection.fingerprint(),
-        "first_stage": fingerprint_of(stage), "k": k, "seed": seed, **settings,
-    }  # fmt: skip
-    return stage, RunFolder.claim(out, name, inputs, asked=asked()) if out else None
+def warn(shared: Sequence[SharedPiece], spellings: Mapping[str, Sequence[str]]) -> None:
+    """Who else is moved, and what is not."""
+    for one in shared[:WARNINGS]:
+        say(f"warning: {one}; that moves, too")
+    if len(shared) > WARNINGS:
+        say(f"warning: {len(shared) - WARNINGS} more pieces are shared with other words")
+    for term, others in spellings.items():
+        are = "is another token" if len(others) == 1 else "are other tokens"
+        say(f"warning: {term}: {' and '.join(others)} {are}, which this does not edit")
 
 
-def step_of(folder: RunFolder | None) -> OpenProgress:
-    """A progress bar a step; the first one makes the folder this work's."""
+def show_ranking(ranking: RankingChange) -> None:
+    """The documents that move, of the queries that change most, and what that costs."""
+    from rich.table import Table
 
-    def step(name: str, count: int) -> AbstractContextManager[Progress]:
-        from whyrank.core.progress import no_progress
-
-        if folder is not None:
-            folder.begin()
-        return progress_bar(name, count, "pairs") if count else no_progress(name, count)
-
-    return step
-
-
-@contextmanager
-def given_up_when_refused(folder: RunFolder | None) -> Iterator[None]:
-    """Leaves nothing of a run folder whose work turns out to be refused, so that it can be used again."""
-    from whyrank.core.atomic import DiskError
-
-    try:
-        yield
-    except DiskError:
-        raise
-    except UserError:
-        if folder is not None:
-            folder.give_up()
-        raise
+    cost = ranking.cost
+    say(
+        f"{ranking.rescored} of {ranking.pairs} pairs read a changed token and were scored again; the order "
+        f"changes in {cost.changed_queries} of {cost.queries} queries"
+    )
+    if ranking.changes:
+        table = Table(title="what moves most", title_justify="left")
+        for column in ("query", "document", "rank", "score", "grade"):
+            table.add_column(column, justify="left" if column in ("query", "document") else "right")
+        for change in ranking.changes[:QUERIES]:
+            for i, one in enumerate(change.documents[:DOCUMENTS]):
+                grade = "–" if one.grade is None else str(one.grade)
+                scores = f"{one.score_before:.3f} → {one.score_after:.3f}"
+                query = change.query[:30] if i == 0 else ""
+                table.add_row(query, one.docno, f"{one.before} → {one.after}", scores, grade)
+        console().print(table)
+    show_cost(cost)
 
 
-def shards_of(folder: RunFolder | None) -> Path | None:
-    """Where finished parts are kept until all is done."""
-    return None if folder is None else folder.work("shards")
+def show_cost(cost: RankingCost) -> None:
+    """nDCG before and after, the paired difference, and agreement with the unedited ranking."""
+    from rich.table import Table
+
+    title = f"{cost.queries} queries, 95% intervals over queries"
+    table = Table(title=title, title_justify="left")
+    for column in ("nDCG@10 before", "after", "difference", "agreement with the unedited"):
+        table.add_column(column, justify="right")
+    table.add_row(
+        _text(cost.ndcg_before), _text(cost.ndcg_after), _text(cost.difference, "+.4f"), _text(cost.agreement)
+    )
+    console().print(table)
+    if cost.ndcg_before is None:
+        say("there are no judgements, so nDCG is only against the unedited ranking")
 
 
-def _write_preview(result: dict[str, Any], cost: Cost, folder: RunFolder) -> None:
-    from whyrank.collections.trec import write_run
-    from whyrank.edits.report import write_preview
+def show_experiment(result: TwoTokenExperiment) -> None:
+    """doc1 and doc2 over the scales, and doc1 under the controls; of several random ones the ends."""
+    from rich.table import Table
 
-    out, manifest = folder.path, folder.record(pairs=result["pairs"], rescored=result["rescored"])
-    for name, ranking in (("before", cost.before), ("after", cost.after)):
-        write_run(out / f"{name}.trec", ranking)
-    paths = [out / "before.trec", out / "after.trec", *write_preview(result, out, manifest)]
-    folder.save(manifest)
-    say(f"wrote {', '.join(path.name for path in paths)} to {out}")
+    controls: dict[str, list[str]] = {}
+    for name in result.controls[1:]:
+        controls.setdefault(name.split()[0], []).append(name)
+    title = f"{result.items} word pairs, scores from the unedited doc1 on; then doc1 under the controls"
+    table = Table(title=title, title_justify="left")
+    for column in ("", "scale", "doc1", "doc2", *controls):
+        table.add_column(column, justify="left" if not column else "right")
+    found = {(one.control, one.direction, one.scale): one for one in result.curves}
+    for (control, direction, scale), one in found.items():
+        if control == result.controls[0]:
+            rivals = [_ends([found[name, direction, scale].doc1 for name in names]) for names in controls.values()]
+            doc1, doc2 = _text(one.doc1, "+.2f"), _text(one.doc2, "+.2f")
+            table.add_row(direction, f"{scale:g}", doc1, doc2, *rivals)
+    console().print(table)
 
 
-def parse_scales(text: str) -> tuple[float, ...]:
-    """`1,5,20` as growing scales from 1 on."""
-    try:
-        found = tuple(sorted({float(part) for part in text.split(",")}))
-    except ValueError:
-        found = ()
-    if not found or not all(1 <= scale < float("inf") for scale in found):
-        raise UserError(f"'{text}' are no scales", todo="write numbers from 1 on, such as 1,5,20,100")
-    return found
+def _ends(estimates: Sequence[Estimate]) -> str:
+    """`-0.26`, or `-0.26 to +0.02` of several."""
+    values = [one.value or 0.0 for one in estimates]
+    return " to ".join(dict.fromkeys(f"{value:+.2f}" for value in (min(values), max(values))))
+
+
+def show_suppression(result: Suppression) -> None:
+    """Success and cost at each scale."""
+    from rich.table import Table
+
+    title = f"{result.kept} of {result.drawn} documents score higher with a listed word in them"
+    table = Table(title=title, title_justify="left")
+    for column in ("scale", "put below", "nDCG@10", "agreement", "queries changed"):
+        table.add_column(column, justify="right")
+    for one in result.scales:
+        knee = " (knee)" if result.knee and result.knee.scale == one.scale else ""
+        table.add_row(
+            f"{one.scale:g}{knee}", _text(one.success, ".3f"), _text(one.cost.ndcg_after),
+            _text(one.cost.agreement), f"{one.cost.changed_queries} of {one.cost.queries}",
+        )  # fmt: skip
+    console().print(table)
+
+
+def _text(estimate: Estimate | None, form: str = ".4f") -> str:
+    """`0.777 [0.711, 0.844]`."""
+    return "–" if estimate is None else estimate.text(form)
+
+
+def suggest_after(save: Path | None, out: Path | None, collection: str | None, again: Sequence[object]) -> None:
+    """What makes sense next: rank with the saved checkpoint, or save; and read the report."""
+    report = [f"open {out / 'report.html'} in a browser"] if out else []
+    where = command("rank", "--ranker", save, "--collection", collection or "demo", "-o", "runs/edited")
+    suggest(*report, where if save else command(*again, "--save", "FOLDER"))

@@ -100,17 +100,12 @@ def commands() -> dict[str, Callable[..., object]]:
     from whyrank.axioms.api import pairs
     from whyrank.circuits.api import circuit
     from whyrank.circuits.semantic_bm.api import semantic_bm
-    from whyrank.cli.edit import edit
     from whyrank.cli.finetune import finetune
-    from whyrank.cli.idf import idf
-    from whyrank.cli.suppress import suppress
+    from whyrank.edits.api import idf, suppress, two_tokens
     from whyrank.interventions.api import patch
 
-    some = (idf, edit, suppress, finetune)
-    verbs: dict[str, Callable[..., object]] = {
-        "pairs": pairs, "circuit": circuit, "patch": patch, "semantic_bm": semantic_bm,
-    }  # fmt: skip
-    return {**verbs, **{one.__name__: _as_verb(one) for one in some}}
+    verbs: tuple[Callable[..., object], ...] = (pairs, circuit, patch, idf, two_tokens, suppress, semantic_bm)
+    return {**{one.__name__: one for one in verbs}, "finetune": _as_verb(finetune)}
 
 
 def _as_verb(run: Callable[..., None]) -> Callable[..., None]:

@@ -8,18 +8,17 @@ so that U_0 keeps its mean and its spread over these tokens, and its correlation
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from whyrank.collections.idf import TokenIdf
 from whyrank.core.errors import UserError
 from whyrank.edits.dial import Dial, idf_correlation, oriented_spectrum
+from whyrank.edits.results import AlignmentFit
 from whyrank.edits.rows import RowChange, applied
 from whyrank.encoders.spectrum import Spectrum
 from whyrank.evaluation.correlation import is_constant
-from whyrank.interventions.statistics import finite
+from whyrank.evaluation.estimate import finite
 
 
 def aligned_u0(u0: Tensor, idf: Tensor) -> Tensor:
@@ -52,24 +51,20 @@ def alignment(dial: Dial, formula: str = "bm25") -> RowChange:
 def by_row(idf: TokenIdf, formula: str, rows: int) -> Tensor:
     """The IDF of each row of an embedding matrix, which may have more rows than the tokenizer has tokens."""
     found = torch.full((rows,), torch.nan, dtype=torch.float64)
-    told = torch.from_numpy(idf.of(formula))[:rows]
-    found[: len(told)] = told
+    known = torch.from_numpy(idf.of(formula))[:rows]
+    found[: len(known)] = known
     return found
 
 
-def describe_alignment(dial: Dial, change: RowChange, formula: str) -> dict[str, Any]:
-    """r of U_0 with the IDF over whole words: before; after, along the same V_0; and by a new SVD of W'.
-
-    The last says what somebody finds who opens the new matrix without knowing the old one.
-    """
+def alignment_fit(dial: Dial, change: RowChange, formula: str) -> AlignmentFit:
+    """How r of U_0 with the IDF changes; by a new SVD is what somebody finds who does not know the old matrix."""
     before = idf_correlation(dial.spectrum, dial.idf, formula=formula)
     along = dial.spectrum.left.clone()
     along[:, 0] = aligned_u0(dial.u0, by_row(dial.idf, formula, len(dial.u0)))
     after = idf_correlation(Spectrum(along, dial.spectrum.values, dial.spectrum.right), dial.idf, formula=formula)
     with applied(dial.ranker, change):
         anew = idf_correlation(oriented_spectrum(dial.ranker, dial.idf), dial.idf, formula=formula)
-    return {
-        "formula": formula, "tokens": len(change.tokens), "mean_move": float(change.norms.mean()),
-        "r_before": finite(before.r), "r_after": finite(after.r), "r_by_new_svd": finite(anew.r),
-        "words": before.n,
-    }  # fmt: skip
+    return AlignmentFit(
+        formula, len(change.tokens), float(change.norms.mean()), finite(before.r), finite(after.r), finite(anew.r),
+        before.n,
+    )  # fmt: skip

@@ -1,7 +1,8 @@
-"""A user's list of words to suppress: a text file, one word a line."""
+"""A user's words to suppress: a text file with one word per line, or a list."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,9 +11,26 @@ from tokenizers import Tokenizer
 
 from whyrank.core.errors import UserError
 from whyrank.core.lines import read_lines
-from whyrank.edits.term_edit import Edits, TermEdit
+from whyrank.edits.edit import Edit, TermEdit
 from whyrank.edits.term_pieces import pieces_of
 from whyrank.text.words import words
+
+EMPTY, WRITE = "this block list is empty", "write one word per line"
+
+
+def entries_of(terms: Path | str | Iterable[str]) -> tuple[str, ...]:
+    """What a file or a list names, each once, whatever it is; at least one. In a file, blank lines and lines that
+    begin with # are no entries."""
+    if not isinstance(terms, Path | str):
+        found = tuple(dict.fromkeys(terms))
+        if not found:
+            raise UserError(EMPTY, todo="give one word or more")
+        return found
+    lines = (line.text.strip() for line in read_lines(Path(terms)))
+    found = tuple(dict.fromkeys(line for line in lines if not line.startswith("#")))
+    if not found:
+        raise UserError(EMPTY, where=terms, todo=WRITE)
+    return found
 
 
 @dataclass(frozen=True)
@@ -20,40 +38,30 @@ class BlockList:
     """The words that can be suppressed, each once, and the entries that cannot, by the reason."""
 
     words: tuple[str, ...]
-    skipped: dict[str, list[str]] = field(default_factory=dict)
+    skipped: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, path: Path, tokenizer: Tokenizer) -> BlockList:
-        """Blank lines and lines that begin with # are no entries. Only single words can be turned down."""
+    def read(cls, terms: Path | str | Iterable[str], tokenizer: Tokenizer) -> BlockList:
+        """Of a file or a list. Only single words can be turned down."""
         kept: dict[str, None] = {}
         spelled: set[tuple[int, ...]] = set()  # an uncased ranker reads Word and word alike
-        skipped: dict[str, list[str]] = {}
-        for entry in cls.entries(path):
+        skipped: dict[str, tuple[str, ...]] = {}
+        for entry in entries_of(terms):
             reason = _reason_against(entry, tokenizer)
             if reason:
-                skipped.setdefault(reason, []).append(entry)
+                skipped[reason] = (*skipped.get(reason, ()), entry)
             elif pieces_of(tokenizer, entry) not in spelled:
                 spelled.add(pieces_of(tokenizer, entry))
                 kept[entry] = None
         if not kept:
-            told = "; ".join(f"{len(some)} {reason}" for reason, some in skipped.items())
-            raise UserError(
-                f"no entry of this block list can be suppressed ({told})", where=path, todo="write one word a line"
-            )
+            why = "; ".join(f"{len(some)} {reason}" for reason, some in skipped.items())
+            where = terms if isinstance(terms, Path | str) else None
+            raise UserError(f"no entry of this block list can be suppressed ({why})", where=where, todo=WRITE)
         return cls(tuple(kept), skipped)
 
-    @staticmethod
-    def entries(path: Path) -> list[str]:
-        """What the file lists, each once, whatever it is; at least one."""
-        lines = (line.text.strip() for line in read_lines(path))
-        found = list(dict.fromkeys(line for line in lines if not line.startswith("#")))
-        if not found:
-            raise UserError("this block list is empty", where=path, todo="write one word a line")
-        return found
-
-    def edits(self, scale: float, rule: str = "from-one") -> Edits:
+    def edit(self, scale: float, rule: str = "from-one") -> Edit:
         """All words turned down at once."""
-        return Edits(tuple(TermEdit(word, "down", scale, rule) for word in self.words))
+        return Edit(tuple(TermEdit(word, "down", scale, rule) for word in self.words))
 
     def holds_none(self, text: str) -> bool:
         """Whether a text is safe: without any listed word."""

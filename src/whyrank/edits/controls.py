@@ -15,7 +15,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from whyrank.edits.dial import Dial, Turn
+from whyrank.edits.dial import Dial
+from whyrank.edits.results import Turn
 from whyrank.edits.rows import RowChange
 
 #: Random directions.

@@ -14,11 +14,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 
 from whyrank.collections.records import Retrieved, Run
+from whyrank.core.progress import OpenProgress
+from whyrank.edits.edit import Edit
+from whyrank.edits.holders import moves_of_edits
+from whyrank.edits.results import DocumentMove, HolderMoves, QueryMoves, RankingChange, RankingCost
+from whyrank.edits.rows import RowChange
 from whyrank.edits.unedited import Unedited
 from whyrank.evaluation.estimate import Estimate
 from whyrank.evaluation.measures import per_query
@@ -30,8 +35,36 @@ SHOWN_QUERIES, SHOWN_DOCUMENTS = 20, 10
 
 
 @dataclass(frozen=True, eq=False)
-class Cost:
-    """One edited ranking against the unedited one; nDCG is None for queries without judgements."""
+class PreviewedRanking:
+    """A ranking with an edit: whether the documents that hold the edited words moved as meant, what else moves and
+    what that costs, and both rankings."""
+
+    holders: tuple[HolderMoves, ...]
+    ranking: RankingChange
+    before: Run
+    after: Run
+
+
+def preview(
+    unedited: Unedited,
+    change: RowChange,
+    edit: Edit | None = None,
+    *,
+    seed: int = 0,
+    shards: Path | None = None,
+    step: OpenProgress | None = None,
+) -> PreviewedRanking:
+    """Ranks with the change; `edit` is what it was meant to do."""
+    scores, rescored = unedited.rescored(change, shards=shards, step=step)
+    compared = Compared.of(unedited, scores)
+    ranking = RankingChange(len(unedited.pairs), rescored, compared.cost(seed), compared.changes())
+    holders = moves_of_edits(unedited, scores, edit or Edit(), seed)
+    return PreviewedRanking(holders, ranking, compared.before, compared.after)
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """One edited ranking against the unedited one; nDCG by judged query."""
 
     unedited: Unedited
     before: Run
@@ -41,57 +74,52 @@ class Cost:
     ndcg_after: dict[str, float]
 
     @classmethod
-    def of(cls, unedited: Unedited, scores: np.ndarray) -> Cost:
+    def of(cls, unedited: Unedited, scores: np.ndarray) -> Compared:
         before, after = unedited.run(unedited.scores), unedited.run(scores)
         agreements = {qid: agreement(_docnos(before[qid]), _docnos(after[qid])) for qid in before}
         return cls(unedited, before, after, agreements, _ndcg(unedited, before), _ndcg(unedited, after))
 
-    def summary(self, seed: int = 0) -> dict[str, Any]:
+    def cost(self, seed: int = 0) -> RankingCost:
         """Means with intervals over queries; the difference is paired."""
-        judged = list(self.ndcg_before)
-        columns = {
-            "ndcg_before": [self.ndcg_before[qid] for qid in judged],
-            "ndcg_after": [self.ndcg_after[qid] for qid in judged],
-            "difference": [self.ndcg_after[qid] - self.ndcg_before[qid] for qid in judged],
-        }
-        told = {
-            name: Estimate.mean(column, judged, seed, within=None if name == "difference" else (0, 1)).to_json()
-            for name, column in columns.items()
-        }
-        agreements = Estimate.mean(list(self.agreement.values()), list(self.agreement), seed, within=(0, 1))
-        return {
-            "measure": MEASURE,
-            "queries": len(self.agreement),
-            "changed_queries": sum(_docnos(self.before[qid]) != _docnos(self.after[qid]) for qid in self.before),
-            **(told if judged else dict.fromkeys(columns)),
-            "agreement": agreements.to_json(),
-        }
+        after = {qid: self.ndcg_after[qid] for qid in self.ndcg_before}
+        differences = {qid: after[qid] - before for qid, before in self.ndcg_before.items()}
+        return RankingCost(
+            MEASURE,
+            queries=len(self.agreement),
+            changed_queries=len(self._changed()),
+            ndcg_before=_mean(self.ndcg_before, seed, within=(0, 1)),
+            ndcg_after=_mean(after, seed, within=(0, 1)),
+            difference=_mean(differences, seed),
+            agreement=_mean(self.agreement, seed, within=(0, 1)) or Estimate.undefined(),
+        )
 
-    def changes(self) -> list[dict[str, Any]]:
+    def changes(self) -> tuple[QueryMoves, ...]:
         """The queries that change most, each with the documents whose move is seen most."""
-        told = [self._change(qid) for qid in self.before if _docnos(self.before[qid]) != _docnos(self.after[qid])]
-        return sorted(told, key=lambda one: (one["agreement"], -one["moved"]))[:SHOWN_QUERIES]
+        found = sorted(map(self._moves, self._changed()), key=lambda one: (one.agreement, -one.moved))
+        return tuple(found[:SHOWN_QUERIES])
 
-    def _change(self, qid: str) -> dict[str, Any]:
+    def _changed(self) -> list[str]:
+        """The queries whose order changes."""
+        return [qid for qid in self.before if _docnos(self.before[qid]) != _docnos(self.after[qid])]
+
+    def _moves(self, qid: str) -> QueryMoves:
         old = {row.docno: row for row in self.before[qid]}
         grades = self.unedited.qrels.get(qid, {})
         moved = [(old[row.docno], row) for row in self.after[qid] if row.rank != old[row.docno].rank]
         moved.sort(key=lambda pair: -abs(_seen(pair[0].rank) - _seen(pair[1].rank)))
-        return {
-            "qid": qid,
-            "query": self.unedited.queries[qid],
-            "agreement": self.agreement[qid],
-            "ndcg_before": self.ndcg_before.get(qid),
-            "ndcg_after": self.ndcg_after.get(qid),
-            "moved": len(moved),
-            "documents": [
-                {
-                    "docno": b.docno, "before": b.rank, "after": a.rank,
-                    "score_before": b.score, "score_after": a.score, "grade": grades.get(b.docno),
-                }
-                for b, a in moved[:SHOWN_DOCUMENTS]
-            ],
-        }  # fmt: skip
+        documents = (
+            DocumentMove(b.docno, b.rank, a.rank, b.score, a.score, grades.get(b.docno))
+            for b, a in moved[:SHOWN_DOCUMENTS]
+        )
+        return QueryMoves(
+            qid, self.unedited.queries[qid], self.agreement[qid], self.ndcg_before.get(qid),
+            self.ndcg_after.get(qid), len(moved), tuple(documents),
+        )  # fmt: skip
+
+
+def _mean(values: dict[str, float], seed: int, *, within: tuple[float, float] | None = None) -> Estimate | None:
+    """The mean over queries; None where there are none."""
+    return Estimate.mean(list(values.values()), list(values), seed, within=within) if values else None
 
 
 def agreement(before: Sequence[str], after: Sequence[str], depth: int = DEPTH) -> float:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -22,35 +22,21 @@ from torch import Tensor
 from whyrank.collections.demo import open_demo
 from whyrank.collections.idf import TokenIdf, token_idf
 from whyrank.core.errors import UserError
+from whyrank.edits.edit import Edit
+from whyrank.edits.idf import CLEAR
+from whyrank.edits.results import DialSummary, Turn
 from whyrank.edits.rows import RowChange
-from whyrank.edits.term_edit import Edits
 from whyrank.edits.term_pieces import pieces_of
 from whyrank.encoders.spectrum import Spectrum
 from whyrank.evaluation.correlation import Pearson, independent_pearson
-from whyrank.evaluation.estimate import estimate_text
+from whyrank.evaluation.estimate import Estimate, estimate_text
 from whyrank.rankers.neural import NeuralRanker
 
 if TYPE_CHECKING:
     from whyrank.collections.collection import Collection
 
-#: The whole interval of r must lie below this for the sign to count as known.
-CLEAR = -0.05
 #: Singular vectors that are kept.
 VECTORS = 10
-
-
-@dataclass(frozen=True)
-class Turn:
-    """One piece turned: its U_0 before and after, and the terms that it is a piece of."""
-
-    token: int
-    piece: str
-    terms: tuple[str, ...]
-    before: float
-    after: float
-
-    def to_json(self) -> dict[str, Any]:
-        return {**vars(self), "terms": list(self.terms)}
 
 
 class UnclearSign(UserError):
@@ -106,7 +92,7 @@ class Dial:
             raise UnclearSign(
                 f"the first singular vector of {ranker.name} does not clearly go with the IDF of {idf.source} "
                 f"(r = {r}, {correlation.n} words), so its sign is unknown",
-                todo="give a larger --collection, or --idf wordfreq or a file",
+                todo="give a larger collection, or as idf wordfreq or a file",
             )
         return cls(ranker, spectrum, idf, correlation)
 
@@ -115,38 +101,37 @@ class Dial:
         """U_0 [V]."""
         return self.spectrum.left[:, 0]
 
-    def turns(self, edits: Edits) -> list[Turn]:
-        """What the edits do to U_0 of each piece.
+    def turns(self, edit: Edit) -> list[Turn]:
+        """What the edit does to U_0 of each piece.
 
-        Edits of one term act in turn, each on what the one before left. A piece that several terms share moves
+        Edit of one term act in turn, each on what the one before left. A piece that several terms share moves
         once: by the largest of their rises and the largest of their falls, added. So edits of different terms
         commute, and a long list of terms does not pile up on a piece such as `##s`.
         """
         tokenizer = self.ranker.pieces.tokenizer
         users: dict[int, list[str]] = {}
-        for term in edits.terms:
+        for term in edit.terms:
             for token in pieces_of(tokenizer, term):
                 users.setdefault(token, []).append(term)
         found = []
         for token, terms in users.items():
             before = float(self.u0[token])
-            moves = [edits.turned(term, before) - before for term in terms]
+            moves = [edit.turned(term, before) - before for term in terms]
             after = before + max(0.0, *moves) + min(0.0, *moves)
             found.append(Turn(token, str(tokenizer.id_to_token(token)), tuple(terms), before, after))
         return found
 
-    def change(self, turns: Sequence[Turn] | Edits) -> RowChange:
+    def change(self, turns: Sequence[Turn] | Edit) -> RowChange:
         """What is added to the rows of the embedding matrix."""
-        turns = self.turns(turns) if isinstance(turns, Edits) else turns
+        turns = self.turns(turns) if isinstance(turns, Edit) else turns
         amounts = torch.tensor([turn.after - turn.before for turn in turns], dtype=torch.float64)
         return RowChange(tuple(turn.token for turn in turns), amounts[:, None] * self.spectrum.direction)
 
-    def to_json(self) -> dict[str, Any]:
+    def summary(self) -> DialSummary:
         """Where the sign comes from."""
-        return {
-            "idf": self.idf.source, "fallback": self.fallback, "s0": float(self.spectrum.values[0]),
-            "r": self.correlation.r, **self.correlation.interval.to_json(), "words": self.correlation.n,
-        }  # fmt: skip
+        r, words = self.correlation.r, self.correlation.n
+        estimate = Estimate.of(r, self.correlation.interval, words, 0)
+        return DialSummary(self.idf.source, self.fallback, float(self.spectrum.values[0]), estimate)
 
 
 def oriented_spectrum(ranker: NeuralRanker, idf: TokenIdf, k: int = VECTORS) -> Spectrum:

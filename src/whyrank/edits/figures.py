@@ -1,10 +1,15 @@
-"""The figures of edits: documents that change places, pieces that are turned, curves over scales."""
+"""The figures of edits: how holders move, documents that change places, turned pieces, curves over scales."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from whyrank.edits.edit import DIRECTIONS
+from whyrank.edits.experiment import EDIT, TwoTokenExperiment
+from whyrank.edits.results import AlignmentFit, HolderMoves, QueryMoves, Turn
+from whyrank.edits.suppression import Suppression
+from whyrank.evaluation.estimate import Estimate
 from whyrank.plots.style import BAD, GOOD, INK, NEUTRAL, QUIET, SERIES, as_svg, bare, drawing
 
 if TYPE_CHECKING:
@@ -21,16 +26,47 @@ class Curve(NamedTuple):
 
     name: str
     scales: Sequence[float]
-    estimates: Sequence[Mapping[str, Any]]
+    estimates: Sequence[Estimate]
     colour: str = SERIES[0]
     style: str = "-"
     band: bool = True
 
 
-def moves(changes: Sequence[Mapping[str, Any]]) -> str:
+def plot_holders(axes: Axes, holders: Sequence[HolderMoves]) -> Axes:
+    """For each term a row: a dot per query, by how much the holders moved against the other documents, and the
+    mean with its interval."""
+    bare(axes)
+    for place, one in enumerate(holders):
+        for change in one.by_query:
+            as_meant = (change.change > 0) == (one.direction == "up")
+            axes.plot(change.change, place, "o", color=GOOD if as_meant else BAD, markersize=4, alpha=0.5)
+        if one.change.interval:
+            ends = [one.change.interval.low, one.change.interval.high]
+            axes.plot(ends, [place - 0.25] * 2, color=INK, linewidth=1.2)
+        if one.change.value is not None:
+            axes.plot(one.change.value, place - 0.25, "D", color=INK, markersize=4)
+    axes.axvline(0, color=QUIET, linewidth=0.6)
+    axes.set_yticks(range(len(holders)), [f"{one.direction} {one.what}" for one in holders])
+    axes.set_ylim(len(holders) - 0.5, -0.6)
+    axes.set_xlabel("holders' change of score less that of the others, per query")
+    return axes
+
+
+def plot_alignment(axes: Axes, fit: AlignmentFit) -> Axes:
+    """r of U_0 with the IDF, three times."""
+    bars = {"before": fit.r_before, "after": fit.r_after, "by a new SVD": fit.r_by_new_svd}
+    bare(axes).barh(range(len(bars)), [value or 0.0 for value in bars.values()], color=SERIES[0], height=0.6)
+    axes.set_yticks(range(len(bars)), list(bars))
+    axes.invert_yaxis()
+    axes.axvline(0, color=QUIET, linewidth=0.6)
+    axes.set_xlabel("r of U0 with the IDF")
+    return axes
+
+
+def moves(changes: Sequence[QueryMoves]) -> str:
     """For the queries that change most: each moved document's rank before and after."""
     some = changes[:MOST_QUERIES]
-    deepest = max(max(d["before"], d["after"]) for change in some for d in change["documents"])
+    deepest = max(max(one.before, one.after) for change in some for one in change.documents)
     with drawing(0.8 + 2.1 * len(some), 3.4) as figure:
         places = figure.subplots(1, len(some), squeeze=False, sharey=True)[0]
         for axes, change in zip(places, some, strict=True):
@@ -39,17 +75,16 @@ def moves(changes: Sequence[Mapping[str, Any]]) -> str:
         return as_svg(figure)
 
 
-def _bump(axes: Axes, change: Mapping[str, Any]) -> None:
-    for document in change["documents"]:
-        before, after = document["before"], document["after"]
-        colour = GOOD if after < before else BAD
-        axes.plot([0, 1], [before, after], color=colour, marker="o", markersize=3, linewidth=1.2)
-        for x, rank, side in ((0, before, "right"), (1, after, "left")):
+def _bump(axes: Axes, change: QueryMoves) -> None:
+    for one in change.documents:
+        colour = GOOD if one.after < one.before else BAD
+        axes.plot([0, 1], [one.before, one.after], color=colour, marker="o", markersize=3, linewidth=1.2)
+        for x, rank, side in ((0, one.before, "right"), (1, one.after, "left")):
             axes.annotate(
                 str(rank), (x, rank), xytext=(-5 if x == 0 else 5, 0), textcoords="offset points", ha=side,
                 va="center", fontsize=7, color=INK,
             )  # fmt: skip
-    query = change["query"]
+    query = change.query
     axes.set_title(query if len(query) <= TITLE else f"{query[: TITLE - 1]}…", loc="left", fontsize=8)
     axes.set_xlim(-0.35, 1.35)
     axes.set_xticks([0, 1], ["before", "after"])
@@ -59,35 +94,35 @@ def _bump(axes: Axes, change: Mapping[str, Any]) -> None:
     axes.tick_params(length=0)
 
 
-def turned_pieces(turns: Sequence[Mapping[str, Any]]) -> str:
+def plot_turns(axes: Axes, turns: Sequence[Turn]) -> Axes:
     """U_0 of each piece, before (grey) and after; to the left is rarer."""
     some = turns[:MOST_PIECES]
-    with drawing(7.2, 1.0 + 0.26 * len(some)) as figure:
-        axes = bare(figure.subplots())
-        for place, turn in enumerate(some):
-            before, after = turn["before"], turn["after"]
-            axes.plot([before, after], [place, place], color=NEUTRAL, linewidth=2, zorder=1)
-            axes.plot(before, place, "o", color=QUIET, markersize=5, label="before" if place == 0 else None)
-            axes.plot(after, place, "o", color=SERIES[0], markersize=5, label="after" if place == 0 else None)
-        axes.axvline(0, color=QUIET, linewidth=0.6)
-        axes.set_yticks(range(len(some)), [turn["piece"] for turn in some])
-        axes.set_ylim(len(some) - 0.5, -0.5)
-        axes.set_xlabel("U0: rarer to the left, more common to the right")
+    bare(axes)
+    for place, turn in enumerate(some):
+        axes.plot([turn.before, turn.after], [place, place], color=NEUTRAL, linewidth=2, zorder=1)
+        axes.plot(turn.before, place, "o", color=QUIET, markersize=5, label="before" if place == 0 else None)
+        axes.plot(turn.after, place, "o", color=SERIES[0], markersize=5, label="after" if place == 0 else None)
+    axes.axvline(0, color=QUIET, linewidth=0.6)
+    axes.set_yticks(range(len(some)), [turn.piece for turn in some])
+    axes.set_ylim(len(some) - 0.5, -0.5)
+    axes.set_xlabel("U0: rarer to the left, more common to the right")
+    return axes
+
+
+def turned_pieces(turns: Sequence[Turn]) -> str:
+    """The same as a figure of its own."""
+    with drawing(7.2, 1.0 + 0.26 * len(turns[:MOST_PIECES])) as figure:
+        plot_turns(figure.subplots(), turns)
         figure.legend(loc="outside upper right", ncols=2)
         return as_svg(figure)
 
 
-def scale_curves(panels: Mapping[str, Sequence[Curve]], y_title: str, *, zero: bool = True) -> str:
+def scale_curves(panels: Mapping[str, Sequence[Curve]], y_title: str) -> str:
     """Panels side by side on one scale: curves over scales (logarithms), with their intervals as bands."""
     with drawing(0.7 + 3.5 * len(panels), 3.3) as figure:
         places = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
         for axes, (title, curves) in zip(places, panels.items(), strict=True):
-            for curve in curves:
-                draw_curve(bare(axes), curve)
-            if zero:
-                axes.axhline(0, color=QUIET, linewidth=0.6)
-            over_scales(axes, max((curve.scales for curve in curves), key=len))
-            axes.set_title(title, loc="left")
+            _panel(axes, title, curves)
         places[0].set_ylabel(y_title)
         handles = {h.get_label(): h for h in places[0].get_legend_handles_labels()[0]}
         if len(handles) > 1:
@@ -97,25 +132,56 @@ def scale_curves(panels: Mapping[str, Sequence[Curve]], y_title: str, *, zero: b
         return as_svg(figure)
 
 
-def suppression(told: Mapping[str, Any]) -> str:
+def _panel(axes: Axes, title: str, curves: Sequence[Curve]) -> None:
+    for curve in curves:
+        draw_curve(bare(axes), curve)
+    axes.axhline(0, color=QUIET, linewidth=0.6)
+    over_scales(axes, max((curve.scales for curve in curves), key=len))
+    axes.set_title(title, loc="left")
+
+
+def plot_experiment(axes: Axes, result: TwoTokenExperiment) -> Axes:
+    """doc1, the edited word's, up and down, and doc2 (dashed)."""
+    curves = [
+        Curve(f"{name}, {direction}", result.scales, [getattr(one, name) for one in points], colour, style)
+        for direction, colour in zip(DIRECTIONS, SERIES, strict=False)
+        for points in [result.curve(EDIT, direction)]
+        for name, style in (("doc1", "-"), ("doc2", "--"))
+    ]
+    _panel(axes, "", curves)
+    axes.set_ylabel("score - unedited doc1")
+    axes.legend(loc="best")
+    return axes
+
+
+def plot_success(axes: Axes, result: Suppression) -> Axes:
+    """The share of unsafe documents below the safe ones over the scales, and the knee."""
+    scales = [one.scale for one in result.scales]
+    draw_curve(bare(axes), Curve("unsafe below safe", scales, [one.success for one in result.scales], SERIES[0]))
+    axes.set_ylim(-0.03, 1.03)
+    axes.set_yticks([0, 0.5, 1], ["0", "50%", "100%"])
+    axes.set_ylabel("success")
+    over_scales(axes, scales)
+    if result.knee:
+        scale = result.knee.scale
+        axes.axvline(scale, color=SERIES[4], linewidth=1, linestyle="--")
+        axes.annotate(
+            f"knee: scale {scale:g}", (scale, 1.0), xytext=(4, -2), textcoords="offset points", color=SERIES[4],
+            fontsize=8, va="top",
+        )  # fmt: skip
+    return axes
+
+
+def suppression_curves(result: Suppression) -> str:
     """Above the success at each scale, with the knee; below what it costs in nDCG."""
-    rows = told["scales"]
-    scales = [row["scale"] for row in rows]
-    judged = rows[0]["cost"]["ndcg_after"] is not None
+    scales = [one.scale for one in result.scales]
     with drawing(7.2, 5.0) as figure:
         upper, lower = figure.subplots(2, 1, sharex=True)
-        draw_curve(bare(upper), Curve("unsafe below safe", scales, [row["success"] for row in rows], SERIES[0]))
-        upper.set_ylim(-0.03, 1.03)
-        upper.set_yticks([0, 0.5, 1], ["0", "50%", "100%"])
-        upper.set_ylabel("success")
-        if told["knee"]:
-            _mark_knee(upper, told["knee"])
-        agreement = Curve(
-            "agreement with the unedited", scales, [row["cost"]["agreement"] for row in rows], SERIES[2]
-        )
-        draw_curve(bare(lower), agreement)
-        if judged:
-            ndcg = [row["cost"]["ndcg_after"] for row in rows]
+        plot_success(upper, result).set_xlabel("")
+        kept = [one.cost.agreement for one in result.scales]
+        draw_curve(bare(lower), Curve("agreement with the unedited", scales, kept, SERIES[2]))
+        ndcg = [one.cost.ndcg_after for one in result.scales if one.cost.ndcg_after]
+        if ndcg:
             draw_curve(lower, Curve("nDCG@10 by the judgements", scales, ndcg, SERIES[1]))
         lower.set_ylim(top=1.03)
         lower.set_ylabel("nDCG@10")
@@ -124,26 +190,18 @@ def suppression(told: Mapping[str, Any]) -> str:
         return as_svg(figure)
 
 
-def _mark_knee(axes: Axes, knee: Mapping[str, Any]) -> None:
-    axes.axvline(knee["scale"], color=SERIES[4], linewidth=1, linestyle="--")
-    axes.annotate(
-        f"knee: scale {knee['scale']:g}", (knee["scale"], 1.0), xytext=(4, -2), textcoords="offset points",
-        color=SERIES[4], fontsize=8, va="top",
-    )  # fmt: skip
-
-
 def draw_curve(axes: Axes, curve: Curve) -> None:
     """A line, with its intervals as a band if it has one."""
-    values = [estimate["value"] for estimate in curve.estimates]
+    values = [float("nan") if one.value is None else one.value for one in curve.estimates]
     axes.plot(
         curve.scales, values, color=curve.colour, linestyle=curve.style, marker="o", markersize=3, label=curve.name
     )
-    ends = zip(curve.scales, curve.estimates, strict=True)
-    banded = [(s, e) for s, e in ends if curve.band and e["low"] is not None]
-    axes.fill_between(
-        [s for s, _ in banded], [e["low"] for _, e in banded], [e["high"] for _, e in banded],
-        color=curve.colour, alpha=0.15, linewidth=0,
-    )  # fmt: skip
+    banded = [(x, one.interval) for x, one in zip(curve.scales, curve.estimates, strict=True) if one.interval]
+    if curve.band:
+        axes.fill_between(
+            [x for x, _ in banded], [one.low for _, one in banded], [one.high for _, one in banded],
+            color=curve.colour, alpha=0.15, linewidth=0,
+        )  # fmt: skip
 
 
 def over_scales(axes: Axes, scales: Sequence[float]) -> None:

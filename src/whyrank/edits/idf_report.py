@@ -2,94 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from whyrank.edits.report import write_result
-from whyrank.evaluation.estimate import row_text
-from whyrank.pages.page import Cell, Figures, Report
+from whyrank.edits.idf import IdfDirection, Word
+from whyrank.pages.page import Cell, Data, Figures, Report
 from whyrank.plots.heat_map import interval_bars
 from whyrank.plots.style import INK, SERIES, as_svg, bare, drawing
 
-RESULT = "idf.json"
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 #: Dots a figure has at most; steps of IDF whose mean is drawn, and words that one needs for that.
 MOST_DOTS, GROUPS, ENOUGH = 6000, 20, 10
-FORMULA_TOLD = {
+FORMULAS_IN_WORDS = {
     "bm25": "ln((N - df + 0.5) / (df + 0.5) + 1)",
     "plain": "ln(N / df)",
     "given": "as given",
 }
 
-#: A word, its IDF and its U_0.
-Word = tuple[str, float, float]
 
-
-def write_idf(told: dict[str, Any], words: Sequence[Word], folder: Path, manifest: dict[str, Any]) -> list[Path]:
-    """idf.json, the figures and report.html; `words` are the whole words with an IDF."""
-    figures = make_figures(told, words)
-    paths = write_result(told, folder, RESULT, figures)
-    report = Report(
-        f"Where is IDF? The embeddings of {told['ranker']}",
-        f"{told['rows']} x {told['width']} input embeddings; {len(words)} whole words have an IDF.",
+def idf_page(result: IdfDirection) -> Report:
+    """The page: the verdict, U_0 against IDF, then all vectors."""
+    page = Report(
+        f"Where is IDF? The embeddings of {result.ranker}",
+        f"{result.rows} x {result.width} input embeddings; {len(result.words)} whole words have an IDF.",
+        result.verdict(),
     )
-    report.heading("U0 and IDF")
-    report.figure(*figures["scatter"])
-    report.heading("The first singular vectors")
-    report.figure(*figures["vectors"])
+    figures = idf_figures(result)
+    page.heading("U0 and IDF")
+    page.figure(*figures["scatter"])
+    page.heading("The first singular vectors")
+    page.figure(*figures["vectors"])
     rows: list[list[Cell]] = [
-        [f"U{row['vector']}", row["formula"], row["singular_value"], _r(row), row["n"]]
-        for row in told["correlations"]
+        [f"U{one.vector}", one.formula, one.singular_value, one.r.text("+.4f"), one.r.pairs]
+        for one in result.correlations
     ]
-    formulas = "; ".join(
-        f"{f}: {FORMULA_TOLD[f]}" for f in dict.fromkeys(row["formula"] for row in told["correlations"])
-    )
+    names = dict.fromkeys(one.formula for one in result.correlations)
+    formulas = "; ".join(f"{name}: {FORMULAS_IN_WORDS[name]}" for name in names)
     caption = (
         f"Pearson's r over whole words, with Fisher's 95% interval; signs fixed so that r is negative. {formulas}."
     )
-    report.table(["vector", "formula", "singular value", "r", "words"], rows, caption)
-    return [*paths, report.write(folder / "report.html", manifest)]
+    page.table(["vector", "formula", "singular value", "r", "words"], rows, caption)
+    return page
 
 
-def make_figures(told: Mapping[str, Any], words: Sequence[Word]) -> Figures:
-    first = told["correlations"][0]
-    caption = f"U0 against IDF ({FORMULA_TOLD[first['formula']]}), {len(words)} whole words: r = {_r(first)}. "
-    caption += "The line: means in steps of IDF."
-    found: Figures = {"scatter": (scatter(words), caption, (["word", "IDF", "U0"], words))}
-    mine = [row for row in told["correlations"] if row["formula"] == first["formula"] and row["r"] is not None]
-    ends = [(row["low"], row["high"]) for row in mine]
-    data = (
-        ["vector", "r", "low", "high", "n"],
-        [[r["vector"], r["r"], r["low"], r["high"], r["n"]] for r in mine],
+def idf_figures(result: IdfDirection) -> Figures:
+    """U_0 against IDF, and r of each vector."""
+    first, words = result.correlations[0], result.words
+    caption = f"U0 against IDF ({FORMULAS_IN_WORDS[first.formula]}), {len(words)} whole words: "
+    caption += f"r = {first.r.text('+.4f')}. The line: means in steps of IDF."
+    with drawing(7.2, 4.6) as figure:
+        figure.set_dpi(200)
+        plot_words(figure.subplots(), words)
+        found: Figures = {"scatter": (as_svg(figure), caption, (["word", "IDF", "U0"], words))}
+    mine = [one for one in result.correlations if one.formula == first.formula and one.r.value is not None]
+    rows: list[list[Cell]] = [[one.vector, one.r.value, one.r.low, one.r.high, one.r.pairs] for one in mine]
+    data: Data = (["vector", "r", "low", "high", "n"], rows)
+    ends = [(one.r.interval.low, one.r.interval.high) for one in mine]
+    bars = interval_bars(
+        [f"U{one.vector}" for one in mine], [one.r.value or 0.0 for one in mine], ends, "r with IDF"
     )
-    bars = interval_bars([f"U{row['vector']}" for row in mine], [row["r"] for row in mine], ends, "r with IDF")
     found["vectors"] = (bars, "Correlation of each of the first singular vectors with IDF.", data)
     return found
 
 
-def scatter(words: Sequence[Word]) -> str:
-    """A dot a word (every so many-th of many), some named, and the mean of U_0 in steps of IDF."""
+def plot_words(axes: Axes, words: Sequence[Word]) -> Axes:
+    """One dot per word (every so many-th of many), some named, and the mean of U_0 in steps of IDF."""
     order = sorted(words, key=lambda word: word[1])
-    step = -(-len(order) // MOST_DOTS)
-    with drawing(7.2, 4.6) as figure:
-        figure.set_dpi(200)
-        axes = bare(figure.subplots())
-        dots = order[::step]
-        axes.plot(
-            [idf for _, idf, _ in dots], [u for _, _, u in dots], ".", markersize=3.5, alpha=0.4, color=SERIES[0],
-            markeredgewidth=0, rasterized=True,
+    dots = order[:: max(1, -(-len(order) // MOST_DOTS))]
+    bare(axes).plot(
+        [idf for _, idf, _ in dots], [u for _, _, u in dots], ".", markersize=3.5, alpha=0.4, color=SERIES[0],
+        markeredgewidth=0, rasterized=True,
+    )  # fmt: skip
+    middles = _means(order)
+    axes.plot([x for x, _ in middles], [y for _, y in middles], color=SERIES[1], linewidth=2)
+    for word, idf, u in _named(order):
+        axes.plot(idf, u, "o", color=INK, markersize=2.5)
+        axes.annotate(
+            word, (idf, u), fontsize=7, xytext=(4, 4), textcoords="offset points", color=INK,
+            bbox={"facecolor": "white", "alpha": 0.75, "pad": 0.8, "linewidth": 0},
         )  # fmt: skip
-        middles = _means(order)
-        axes.plot([x for x, _ in middles], [y for _, y in middles], color=SERIES[1], linewidth=2)
-        for word, idf, u in _named(order):
-            axes.plot(idf, u, "o", color=INK, markersize=2.5)
-            axes.annotate(
-                word, (idf, u), fontsize=7, xytext=(4, 4), textcoords="offset points", color=INK,
-                bbox={"facecolor": "white", "alpha": 0.75, "pad": 0.8, "linewidth": 0},
-            )  # fmt: skip
-        axes.set_xlabel("IDF")
-        axes.set_ylabel("U0")
-        return as_svg(figure)
+    axes.set_xlabel("IDF")
+    axes.set_ylabel("U0")
+    return axes
 
 
 def _means(order: Sequence[Word]) -> list[tuple[float, float]]:
@@ -112,7 +108,3 @@ def _named(order: Sequence[Word], count: int = 12) -> list[Word]:
         if mine:
             found.append(mine[len(mine) // 2])
     return list(dict.fromkeys(found))
-
-
-def _r(row: Mapping[str, Any]) -> str:
-    return row_text(row, "r", "+.4f")

@@ -1,168 +1,179 @@
-"""The report of an edit: what it turns, what moves, what it costs."""
+"""The reports of an edit and of an alignment: what moves, what it costs, what is turned."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
-from whyrank.core.atomic import write_json, write_text
-from whyrank.edits.figures import moves, turned_pieces
-from whyrank.evaluation.estimate import row_text
-from whyrank.pages.page import Cell, Figures, Report
+from whyrank.edits.figures import moves, plot_alignment, plot_holders, turned_pieces
+from whyrank.edits.results import Alignment, EditPreview, HolderMoves, RankingChange, RankingCost, RankingEdit
+from whyrank.pages.numbers import counted
+from whyrank.pages.page import Cell, Figure, Figures, Report
+from whyrank.plots.style import as_svg, drawing
 
-RESULT = "edit.json"
-COST_TOLD = (
+#: Queries in the table of holders, those that go against the edit first.
+LISTED = 20
+COST_CAPTION = (
     "Changed: queries whose order changes. nDCG@10 is over the judged queries, agreement over all: the nDCG@10 "
     "of the edited ranking with gains from the unedited one, 10 for its first document to 1 for its tenth; it is "
     "1 if the first ten stay as they are. In brackets 95% intervals over queries; the difference is "
     "paired."
 )
-HOLDERS_TOLD = (
+HOLDERS_CAPTION = (
     "the edit. Change: how much the mean score of the documents that hold the word changes, less that of the "
-    "others. Holding is decided by the whole word in the document's text."
+    "others. A document holds a word if the whole word is in its text."
+)
+HOLDERS_FIGURE = (
+    "For each term one dot per query with documents of both kinds: how much the mean score of the documents that "
+    "hold the term changes, less that of the others; green as the edit means it. Diamond: the mean and its 95% "
+    "interval."
 )
 
 
-def write_result(told: dict[str, Any], folder: Path, name: str, figures: Figures) -> list[Path]:
-    """The JSON and the figures."""
-    write_json(folder / name, told)
-    for figure, (svg, _, _) in figures.items():
-        write_text(folder / f"{figure}.svg", svg)
-    return [folder / name, *(folder / f"{figure}.svg" for figure in figures)]
+def preview_page(result: EditPreview) -> Report:
+    """The page: the verdict, whether the holders moved as meant, the cost, what moves, what is turned."""
+    page = _page(f"What would change? {result.ranker} on {result.collection}", str(result.edit), result)
+    figures = preview_figures(result)
+    if result.holders:
+        page.heading("Did it do what was meant?")
+        if "holders" in figures:
+            page.figure(*figures["holders"])
+        holders_table(page, result.holders)
+    if result.ranking:
+        _ranking(page, result.ranking, figures)
+    page.heading("What is turned")
+    page.figure(*figures["turns"])
+    _turns(page, result)
+    return _sign(page, result)
 
 
-def write_preview(told: dict[str, Any], folder: Path, manifest: dict[str, Any]) -> list[Path]:
-    """edit.json, the figures and report.html of a preview."""
-    figures = preview_figures(told)
-    paths = write_result(told, folder, RESULT, figures)
-    what = _what(told)
-    report = Report(
-        f"What would change? {told['ranker']} on {told['collection']}",
-        f"{what}. {told['pairs']} pairs of {told['cost']['queries']} queries; {told['rescored']} of them read a "
-        "changed token and were scored again, all others cannot change.",
+def alignment_page(result: Alignment) -> Report:
+    """The page: the verdict, the correlation before and after, the cost, what moves."""
+    page = _page(f"What would change? {result.ranker} on {result.collection}", str(result.alignment), result)
+    figures = alignment_figures(result)
+    page.heading("U0 and the collection's IDF")
+    page.figure(*figures["alignment"])
+    if result.ranking:
+        _ranking(page, result.ranking, figures)
+    return _sign(page, result)
+
+
+def _page(title: str, what: str, result: RankingEdit) -> Report:
+    ranking = result.ranking
+    if ranking is None:
+        return Report(title, f"{what}.", result.verdict())
+    lead = (
+        f"{what}. {counted(ranking.pairs, 'pair')} of {counted(ranking.cost.queries, 'query', 'queries')}; "
+        f"{ranking.rescored} of them read a changed token and were scored again, the others cannot change."
     )
-    if told["holders"]:
-        report.heading("Did it do what was meant?")
-        holders_table(report, told["holders"])
-    report.heading("What it costs")
-    cost_table(report, [("", told["cost"])])
-    report.heading("What moves")
-    if "moves" in figures:
-        report.figure(*figures["moves"])
-    _moved(report, told)
-    if told["turns"]:
-        report.heading("What is turned")
-        report.figure(*figures["turns"])
-        _turns(report, told)
-    report.heading("Where the sign comes from")
-    report.paragraph(dial_in_words(told["dial"]))
-    return [*paths, report.write(folder / "report.html", manifest)]
+    return Report(title, lead, result.verdict())
 
 
-def holders_table(report: Report, told: Sequence[Mapping[str, Any]]) -> None:
-    """For each edited word the sentence, and query by query what it is made from."""
-    for one in told:
-        report.paragraph(one["sentence"][:1].upper() + one["sentence"][1:] + ".")
-        if one["by_query"]:
-            rows: list[list[Cell]] = [
-                [row["query"], row["holders"], row["others"], f"{row['change']:+.4f}"] for row in one["by_query"]
-            ]
-            shown = (
-                f"The {len(rows)} of {one['queries']} queries with documents of both kinds that go most against "
-            )
-            columns = ["query", f"documents that hold {one['what']}", "others", "change"]
-            report.table(columns, rows, shown + HOLDERS_TOLD)
+def _sign(page: Report, result: RankingEdit) -> Report:
+    page.heading("Where the sign comes from")
+    page.paragraph(str(result.dial))
+    return page
 
 
-def preview_figures(told: Mapping[str, Any]) -> Figures:
+def preview_figures(result: EditPreview) -> Figures:
+    """The holders, the documents that move, the pieces that are turned."""
     found: Figures = {}
-    if told["changes"]:
-        rows = [
-            [change["qid"], d["docno"], d["before"], d["after"], d["score_before"], d["score_after"]]
-            for change in told["changes"]
-            for d in change["documents"]
-        ]
-        caption = "The queries that change most: the ranks of the documents that move, before and after the edit."
-        data = (["query", "document", "before", "after", "score before", "score after"], rows)
-        found["moves"] = (moves(told["changes"]), caption, data)
-    if told["turns"]:
-        turns = [[t["piece"], ", ".join(t["terms"]), t["before"], t["after"]] for t in told["turns"]]
-        caption = "U0 of the pieces that the edit turns, before and after."
-        found["turns"] = (turned_pieces(told["turns"]), caption, (["piece", "terms", "before", "after"], turns))
+    if any(one.by_query for one in result.holders):
+        found["holders"] = _holders_figure(result.holders)
+    found |= _moves_figure(result)
+    turns: list[list[Cell]] = [[one.piece, ", ".join(one.terms), one.before, one.after] for one in result.turns]
+    caption = "U0 of the pieces that the edit turns, before and after."
+    found["turns"] = (turned_pieces(result.turns), caption, (["piece", "terms", "before", "after"], turns))
     return found
 
 
-def dial_in_words(dial: Mapping[str, Any]) -> str:
-    """How sure the sign of U_0 is."""
-    why = f" ({dial['fallback']}, so this is the built-in one)" if dial["fallback"] else ""
-    return (
-        f"U0 is the first left singular vector of the embedding matrix (singular value {dial['s0']:.4g}), turned "
-        f"so that it goes against the IDF of {dial['idf']}{why}: r = {dial['r']:.3f} "
-        f"[{dial['low']:.3f}, {dial['high']:.3f}] over {dial['words']} whole words."
-    )
+def alignment_figures(result: Alignment) -> Figures:
+    """The correlation, and the documents that move."""
+    fit = result.alignment
+    with drawing(7.2, 1.6) as figure:
+        plot_alignment(figure.subplots(), fit)
+        svg = as_svg(figure)
+    rows: list[list[Cell]] = [["before", fit.r_before], ["after", fit.r_after], ["by a new SVD", fit.r_by_new_svd]]
+    caption = f"r of U0 with the IDF of {result.dial.idf} over {fit.words} words."
+    return {"alignment": (svg, caption, (["U0", "r"], rows)), **_moves_figure(result)}
 
 
-def cost_table(report: Report, costs: list[tuple[str, Mapping[str, Any]]], first: str = "") -> None:
-    """A row an edit: nDCG before, after and their difference, agreement, and how many queries change."""
+def _holders_figure(holders: Sequence[HolderMoves]) -> Figure:
+    rows: list[list[Cell]] = [
+        [f"{one.direction} {one.what}", query.query, query.change] for one in holders for query in one.by_query
+    ]
+    with drawing(7.2, 1.0 + 0.5 * len(holders)) as figure:
+        plot_holders(figure.subplots(), holders)
+        return as_svg(figure), HOLDERS_FIGURE, (["edit", "query", "change"], rows)
+
+
+def _moves_figure(result: RankingEdit) -> Figures:
+    if result.ranking is None or not result.ranking.changes:
+        return {}
+    rows: list[list[Cell]] = [
+        [change.qid, one.docno, one.before, one.after, one.score_before, one.score_after]
+        for change in result.ranking.changes
+        for one in change.documents
+    ]
+    caption = "The queries that change most: the ranks of the documents that move, before and after the edit."
+    data = (["query", "document", "before", "after", "score before", "score after"], rows)
+    return {"moves": (moves(result.ranking.changes), caption, data)}
+
+
+def holders_table(page: Report, holders: Sequence[HolderMoves]) -> None:
+    """For each edited word the sentence, and query by query what it is made from."""
+    for one in holders:
+        page.paragraph(f"{one.sentence[:1].upper()}{one.sentence[1:]}.")
+        listed = one.by_query[:LISTED]
+        if listed:
+            rows: list[list[Cell]] = [[row.query, row.holders, row.others, f"{row.change:+.4f}"] for row in listed]
+            of = counted(one.change.queries, "query", "queries")
+            shown = f"The {len(rows)} of {of} with documents of both kinds "
+            columns = ["query", f"documents that hold {one.what}", "others", "change"]
+            page.table(columns, rows, f"{shown}that go most against {HOLDERS_CAPTION}")
+
+
+def cost_table(page: Report, costs: Sequence[tuple[str, RankingCost]], first: str = "") -> None:
+    """One row per edit: nDCG before, after and their difference, agreement, and how many queries change."""
     columns = ["changed", "judged", "nDCG@10 before", "after", "difference", "agreement"]
     rows: list[list[Cell]] = [
         [
-            *([name] if first else []), f"{cost['changed_queries']} of {cost['queries']}",
-            (cost["ndcg_after"] or {"n": 0})["n"],
-            *(with_interval(cost[key]) for key in ("ndcg_before", "ndcg_after")),
-            with_interval(cost["difference"], "+.4f"), with_interval(cost["agreement"]),
+            *([name] if first else []), f"{cost.changed_queries} of {cost.queries}", cost.judged,
+            *(one.text(".4f") if one else None for one in (cost.ndcg_before, cost.ndcg_after)),
+            cost.difference.text("+.4f") if cost.difference else None, cost.agreement.text(".4f"),
         ]
         for name, cost in costs
     ]  # fmt: skip
-    report.table([*([first] if first else []), *columns], rows, COST_TOLD)
+    page.table([*([first] if first else []), *columns], rows, COST_CAPTION)
 
 
-def with_count(estimate: Mapping[str, Any], form: str = ".4f") -> str:
-    """`0.7768 [0.7109, 0.8438] (n=26)`."""
-    return f"{with_interval(estimate, form)} (n={estimate['n']})"
-
-
-def with_interval(estimate: Mapping[str, Any] | None, form: str = ".4f") -> str | None:
-    """`0.7768 [0.7109, 0.8438]`."""
-    if estimate is None or estimate["value"] is None:
-        return None
-    return row_text(estimate, "value", form)
-
-
-def _moved(report: Report, told: Mapping[str, Any]) -> None:
-    if not told["changes"]:
-        report.paragraph("No document changes its rank.")
+def _ranking(page: Report, ranking: RankingChange, figures: Figures) -> None:
+    """What it costs, and what moves."""
+    page.heading("What it costs")
+    cost_table(page, [("", ranking.cost)])
+    page.heading("What moves")
+    if not ranking.changes:
+        page.paragraph("No document changes its rank.")
         return
+    page.figure(*figures["moves"])
     rows: list[list[Cell]] = [
         [
-            change["query"], d["docno"], f"{d['before']} → {d['after']}",
-            f"{d['score_before']:.3f} → {d['score_after']:.3f}", d["grade"],
+            change.query, one.docno, f"{one.before} → {one.after}",
+            f"{one.score_before:.3f} → {one.score_after:.3f}", one.grade,
         ]
-        for change in told["changes"]
-        for d in change["documents"]
+        for change in ranking.changes
+        for one in change.documents
     ]  # fmt: skip
-    told_of = f"The {len(told['changes'])} queries that change most of {told['cost']['changed_queries']} that do."
-    report.table(["query", "document", "rank", "score", "grade"], rows, told_of)
+    caption = f"The {len(ranking.changes)} queries that change most of {ranking.cost.changed_queries} that do."
+    page.table(["query", "document", "rank", "score", "grade"], rows, caption)
 
 
-def _turns(report: Report, told: Mapping[str, Any]) -> None:
-    shared = {(one["term"], one["piece"]): one for one in told["shared"]}
+def _turns(page: Report, result: EditPreview) -> None:
+    shared = {(one.term, one.piece): one for one in result.shared}
     rows: list[list[Cell]] = []
-    for turn in told["turns"]:
-        for term in turn["terms"]:
-            one = shared.get((term, turn["piece"]))
-            others = f"{one['words']} in {one['documents']} documents" if one else "none"
-            examples = ", ".join(dict.fromkeys([one["word"] or "", *one["examples"]])).strip(", ") if one else ""
-            rows.append([term, turn["piece"], f"{turn['before']:+.5f}", f"{turn['after']:+.5f}", others, examples])
-    report.table(["term", "piece", "U0 before", "U0 after", "other words with it", "such as"], rows)
-
-
-def _what(told: Mapping[str, Any]) -> str:
-    if told["alignment"]:
-        one = told["alignment"]
-        return (
-            f"U0 aligned with the IDF of {told['dial']['idf']} ({one['tokens']} tokens): r over {one['words']} "
-            f"words from {one['r_before']:.3f} to {one['r_after']:.3f}, by a new SVD {one['r_by_new_svd']:.3f}"
-        )
-    return ", ".join(f"{e['direction']} {e['term']}={e['scale']:g}" for e in told["edits"])
+    for turn in result.turns:
+        for term in turn.terms:
+            one = shared.get((term, turn.piece))
+            others = f"{one.words} in {counted(one.documents, 'document')}" if one else "none"
+            examples = ", ".join(dict.fromkeys([one.word or "", *one.examples])).strip(", ") if one else ""
+            rows.append([term, turn.piece, f"{turn.before:+.5f}", f"{turn.after:+.5f}", others, examples])
+    page.table(["term", "piece", "U0 before", "U0 after", "other words with it", "such as"], rows)

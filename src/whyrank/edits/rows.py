@@ -69,7 +69,7 @@ def apply(ranker: NeuralRanker, change: RowChange) -> Undo:
 def applied(ranker: NeuralRanker, change: RowChange) -> Iterator[NeuralRanker]:
     """The ranker as it is with the change, inside of the block only, whatever happens there.
 
-    with applied(ranker, dial.change(Edits.of(up=["berlin=5"]))):
+    with applied(ranker, dial.change(Edit.of(up={"berlin": 5}))):
         ranker.rank(query, documents)
     """
     undo = apply(ranker, change)

@@ -1,4 +1,5 @@
-"""An edited ranker as an ordinary checkpoint: whyrank, transformers and sentence-transformers load it.
+"""An edited ranker, in place for a while or as an ordinary checkpoint that whyrank, transformers and
+sentence-transformers load.
 
 The files of the original are copied but for its weights; the weights are saved by the model's own
 `save_pretrained`. `whyrank.json` says how the ranker is read and where it comes from, `edits.json` what was done.
@@ -8,17 +9,19 @@ from __future__ import annotations
 
 import errno
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from whyrank.core.atomic import check_writable, make_new, write_json
 from whyrank.core.errors import UserError
 from whyrank.core.json_file import read_json
-from whyrank.edits.sentence_transformers_files import write_sentence_transformers_files
+from whyrank.edits.rows import RowChange, Undo, apply
 from whyrank.encoders.anatomy import HuggingFaceModule
 from whyrank.rankers.bi_encoder import BiEncoder
-from whyrank.rankers.checkpoint_files import OWN_FILE
+from whyrank.rankers.checkpoint_files import LENGTH, MODULES, OWN_FILE, PROMPTS
 from whyrank.rankers.copying import copy_files, copy_folder
+from whyrank.rankers.kinds import detect
 from whyrank.rankers.late_interaction import LateInteraction
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.weights import read_weights
@@ -30,12 +33,46 @@ COPIED = re.compile(r"(?!.*\.index\.json$).+\.(json|txt|model|metadata|md|jinja|
 MODULE = re.compile(r"\d+_\w+")
 
 
+class EditedRanker:
+    """A ranker with a change that is not made yet: a context in which it is, and a checkpoint to save.
+
+        with edited as ranker:
+            ranker.rank(query, documents)
+        edited.save("folder")
+
+    `record` is what edits.json will say was done, `origin` the same in words ('edited from').
+    """
+
+    def __init__(self, ranker: NeuralRanker, change: RowChange, record: dict[str, Any], origin: str) -> None:
+        self.ranker, self.change, self.origin = ranker, change, origin
+        self.record = {"ranker": ranker.name, "fingerprint": ranker.fingerprint(), **record}
+        self._undo: Undo | None = None
+
+    def __enter__(self) -> NeuralRanker:
+        if self._undo is None:
+            self._undo = apply(self.ranker, self.change)
+        return self.ranker
+
+    def __exit__(self, *_: object) -> None:
+        if self._undo is not None:
+            self._undo()
+            self._undo = None
+
+    def save(self, folder: Path | str) -> Path:
+        """The ranker with the change as an ordinary checkpoint, in a new folder."""
+        with self if self._undo is None else nullcontext():
+            return save_checkpoint(self.ranker, Path(folder), self.record, self.origin)
+
+    def __repr__(self) -> str:
+        return f"EditedRanker({self.ranker.name!r}, {len(self.change.moved)} tokens moved)"
+
+
 def check_target(folder: Path) -> None:
     """Raises at once when a checkpoint could not be saved here later."""
     if folder.exists() and not folder.is_dir():
-        raise UserError("a file stands where the checkpoint should be", where=folder, todo="choose another --save")
+        raise UserError("a file stands where the checkpoint should be", where=folder, todo="choose another folder")
     if folder.is_dir() and any(folder.iterdir()):
-        raise UserError("this folder holds other files", where=folder, todo="choose another --save, a new folder")
+        raise UserError("this folder holds other files", where=folder, todo="choose another folder, a new one")
     check_writable(folder)
 
 
@@ -63,9 +100,9 @@ def _write(
     source = ranker.checkpoint.folder
     _copy_files(source, folder)
     _save_weights(ranker, model, folder)
-    _tell_length(ranker, folder / "tokenizer_config.json")
+    _limit_length(ranker, folder / "tokenizer_config.json")
     if isinstance(ranker, BiEncoder):
-        write_sentence_transformers_files(ranker, folder)
+        _write_sentence_transformers_files(ranker, folder)
     settings = {key: value for key, value in ranker.checkpoint.settings.items() if key != "kind"}
     about = {
         "name": name,
@@ -79,12 +116,12 @@ def _write(
     write_json(folder / EDITS_FILE, {**done, "earlier": earlier})
 
 
-def _tell_length(ranker: NeuralRanker, path: Path) -> None:
+def _limit_length(ranker: NeuralRanker, path: Path) -> None:
     """Whoever opens the checkpoint elsewhere should cut texts where this ranker does."""
     if path.exists():
-        told = read_json(path)
-        if told.get("model_max_length", ranker.max_length) > ranker.max_length:
-            write_json(path, {**told, "model_max_length": ranker.max_length})
+        config = read_json(path)
+        if config.get("model_max_length", ranker.max_length) > ranker.max_length:
+            write_json(path, {**config, "model_max_length": ranker.max_length})
 
 
 def _copy_files(source: Path, folder: Path) -> None:
@@ -118,3 +155,49 @@ def _add_projection(ranker: LateInteraction, model: HuggingFaceModule, folder: P
     weights = {f"{prefix}{name}": weight for name, weight in load_file(folder / WEIGHTS).items()}
     projection = original["linear.weight"].float().contiguous()
     save_file({**weights, "linear.weight": projection}, folder / WEIGHTS, metadata={"format": "pt"})
+
+
+def _write_sentence_transformers_files(ranker: BiEncoder, folder: Path) -> None:
+    """Makes the folder say what the ranker does, unless its files say so already."""
+    if not (folder / MODULES).exists() or detect(folder).settings != _settings(ranker):
+        _write_modules(ranker, folder)
+
+
+def _settings(ranker: BiEncoder) -> dict[str, Any]:
+    """The ranker's settings, as `detect` reads them from such files."""
+    return {
+        "pooling": ranker.pooling,
+        "normalise": ranker.normalise,
+        "query_prefix": ranker.prefixes["query"],
+        "document_prefix": ranker.prefixes["document"],
+        "max_length": ranker.max_length,
+    }
+
+
+def _write_modules(ranker: BiEncoder, folder: Path) -> None:
+    names = ["Transformer", "Pooling", *(["Normalize"] if ranker.normalise else [])]
+    modules = [
+        {
+            "idx": i,
+            "name": str(i),
+            "path": f"{i}_{name}" if i else "",
+            "type": f"sentence_transformers.models.{name}",
+        }
+        for i, name in enumerate(names)
+    ]
+    write_json(folder / MODULES, modules)
+    for module in modules[1:]:
+        (folder / str(module["path"])).mkdir(exist_ok=True)
+    pooling = {
+        "word_embedding_dimension": ranker.encoder.width,
+        "pooling_mode_cls_token": ranker.pooling == "cls",
+        "pooling_mode_mean_tokens": ranker.pooling == "mean",
+        "pooling_mode_max_tokens": False,
+        "pooling_mode_mean_sqrt_len_tokens": False,
+    }
+    write_json(folder / "1_Pooling" / "config.json", pooling)
+    write_json(folder / LENGTH, {"max_seq_length": ranker.max_length, "do_lower_case": False})
+    known = read_json(folder / PROMPTS, dict[str, Any]) if (folder / PROMPTS).exists() else {}
+    prompts = {**(known.get("prompts") or {}), **ranker.prefixes}
+    similarity = "cosine" if ranker.normalise else "dot"
+    write_json(folder / PROMPTS, {**known, "prompts": prompts, "similarity_fn_name": similarity})

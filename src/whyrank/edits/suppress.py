@@ -4,29 +4,31 @@ Each listed word is appended to safe documents; the pairs whose score rises are 
 down at once, at each of a range of scales. Success: the unsafe document scores below the safe one, by the edited
 ranker; a tie is none. At the scale proposed, rows moved as far along a random direction show what any change of
 that size would do. The cost is that of the edit on the collection's own ranking (see `cost`). The scale at the
-knee of success is proposed.
+knee of success is proposed (Satopaa et al. 2011, 'Finding a Kneedle in a Haystack').
 """
 
 from __future__ import annotations
 
+import math
+import random
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from whyrank.core.errors import UserError
 from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.core.stages import Stages
 from whyrank.edits.block_list import BlockList
 from whyrank.edits.controls import controls
-from whyrank.edits.cost import Cost
+from whyrank.edits.cost import Compared
 from whyrank.edits.dial import Dial
+from whyrank.edits.edit import Edit
 from whyrank.edits.holders import moves_of_holders
-from whyrank.edits.injection import Injected, by_word, inject, rising
-from whyrank.edits.knee import knee
-from whyrank.edits.rows import RowChange, applied, reads_any
-from whyrank.edits.term_edit import Edits
+from whyrank.edits.rows import RowChange, applied, reads_any, sequences_read
+from whyrank.edits.suppression import Knee, RandomControl, ScaleResult, Suppression, WordResult
 from whyrank.edits.unedited import Unedited
 from whyrank.evaluation.estimate import Estimate
 from whyrank.evaluation.interval import TOO_FEW
@@ -36,107 +38,212 @@ from whyrank.rankers.shards import score_in_shards
 SCALES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1200.0)
 
 
-def suppress(
+@dataclass(frozen=True)
+class SuppressionSettings:
+    """How words are tried: documents per word, the least rise of a score, the scales, the rule of the edit."""
+
+    documents: int = 10
+    min_rise: float = 0.0
+    scales: tuple[float, ...] = SCALES
+    rule: str = "from-one"
+    seed: int = 0
+
+
+def suppression(
     dial: Dial,
     listed: BlockList,
     unedited: Unedited,
+    settings: SuppressionSettings | None = None,
     *,
-    n: int = 10,
-    threshold: float = 0.0,
-    scales: Sequence[float] = SCALES,
-    rule: str = "from-one",
-    seed: int = 0,
+    collection: str | None = None,
+    depth: int = 0,
     shards: Path | None = None,
     step: OpenProgress | None = None,
-) -> dict[str, Any]:
-    """Success and cost over the scales, ready for JSON. With `shards`, stopped work goes on."""
-    step = step or no_progress
-    injected = inject(listed, unedited, n, seed)
-    safe = unedited.scores[[one.place for one in injected]]
-    with step("injecting", len(injected)) as advance:
-        pairs = [one.unsafe for one in injected]
-        unsafe = score_in_shards(dial.ranker, pairs, Stages(shards).shards("injected"), advance).values
-    kept = rising(injected, unsafe - safe, threshold)
-    trial = _Trial(dial, [injected[i] for i in kept], safe[kept], unsafe[kept], shards, step)
-    told, successes, rankings = [], [], []
-    for scale in scales:
-        change = dial.change(listed.edits(scale, rule))
-        below, gap = trial.at(change, f"scale {scale:g}")
-        scores, _ = unedited.rescored(change, name=f"at scale {scale:g}", shards=shards, step=step)
-        successes.append(below)
-        rankings.append(scores)
-        told.append(
-            {
-                "scale": scale,
-                "success": trial.estimate(below, seed, share=True),
-                "gap": trial.estimate(gap, seed),
-                "cost": Cost.of(unedited, scores).summary(seed),
-            }
-        )
-    bend = knee(scales, [float(below.mean()) for below in successes])
-    chosen = bend.scale if bend else scales[-1]
-    at = list(scales).index(chosen)
-    shown = successes[at]
+) -> Suppression:
+    """Success and cost over the scales. With `shards`, stopped work goes on."""
+    how = settings or SuppressionSettings()
+    trial = _Trial.prepared(dial, listed, unedited, how, Stages(shards), step or no_progress)
+    scored = [trial.at_scale(scale) for scale in how.scales]
+    successes = [float(one.below.mean()) for one in scored]
+    bend = knee(how.scales, successes)
+    shown = scored[how.scales.index(bend.scale if bend else how.scales[-1])]
     holders = moves_of_holders(
-        unedited, rankings[at], lambda text: not listed.holds_none(text), "a listed word", "down", seed
+        unedited, shown.ranking, lambda text: not listed.holds_none(text), "a listed word", "down", how.seed
     )
-    return {
-        "holders": {"scale": chosen, **holders.to_json()},
-        "words": len(listed.words), "skipped": listed.skipped, "n": n, "threshold": threshold, "rule": rule,
-        "seed": seed, "drawn": len(injected), "kept": len(kept), "rise": trial.estimate(trial.rise, seed),
-        "scales": told, "knee": bend.to_json() if bend else None, "by_word": by_word(injected, kept, shown),
-        "control": _control(trial, dial, listed.edits(chosen, rule), shown, seed),
-    }  # fmt: skip
+    ranker = dial.ranker
+    return Suppression(
+        ranker=ranker.name, source=str(ranker.source), collection=collection, depth=depth, seed=how.seed,
+        dial=dial.summary(), words=len(listed.words), skipped=listed.skipped, documents=how.documents,
+        min_rise=how.min_rise, rule=how.rule, drawn=len(trial.drawn), kept=len(trial.kept),
+        rise=trial.estimate(trial.rise), scales=tuple(trial.result(one) for one in scored), knee=bend,
+        by_word=by_word(trial.drawn, trial.kept, shown.below), control=trial.control(shown), holders=holders,
+    )  # fmt: skip
 
 
-def _control(trial: _Trial, dial: Dial, edits: Edits, success: np.ndarray, seed: int) -> dict[str, Any]:
-    """The same rows moved as far, along one random direction: what of the success any change of that size has."""
-    change = controls(dial, seed, drawn=1)["random 1"](dial.turns(edits))
-    below, gap = trial.at(change, "a random direction")
-    scale = next(iter(edits)).scale
-    return {
-        "scale": scale, "success": trial.estimate(below, seed, share=True), "gap": trial.estimate(gap, seed),
-        "more": trial.estimate(success.astype(float) - below, seed),
-    }  # fmt: skip
+@dataclass(frozen=True)
+class Injected:
+    """A safe pair of the unedited ranking (its place there), and the word that is appended to its document."""
+
+    word: str
+    place: int
+    qid: str
+    safe: Pair
+
+    @property
+    def unsafe(self) -> Pair:
+        return self.safe[0], f"{self.safe[1]} {self.word}"
 
 
+def inject(listed: BlockList, unedited: Unedited, documents: int, seed: int = 0) -> list[Injected]:
+    """For each word, `documents` pairs drawn from those whose document holds no listed word and has room for one
+    more."""
+    safe = [i for i, (_, text) in enumerate(unedited.pairs) if listed.holds_none(text)]
+    if not safe:
+        raise UserError("every document holds a listed word", todo="give another collection, or a greater depth")
+    found = [one for word in listed.words for one in _drawn(word, safe, unedited, documents, seed)]
+    if not found:
+        raise UserError(
+            "no safe document has room for one more word", todo="give a collection of shorter documents"
+        )
+    return found
+
+
+def _drawn(word: str, safe: list[int], unedited: Unedited, most: int, seed: int) -> list[Injected]:
+    found: list[Injected] = []
+    for place in random.Random(f"{seed} {word}").sample(safe, len(safe)):
+        one = Injected(word, place, unedited.rows[place].qid, unedited.pairs[place])
+        (read,) = sequences_read(unedited.ranker, [one.unsafe])
+        if not any(sequence.cut for sequence in read):
+            found.append(one)
+        if len(found) == most:
+            break
+    return found
+
+
+def rising(injected: list[Injected], rise: np.ndarray, least: float) -> np.ndarray:
+    """The places of the pairs whose score rises by more than this."""
+    places = np.flatnonzero(rise > least)
+    if not len(places):
+        raise UserError(
+            f"no listed word raises a score by more than {least:g} ({len(injected)} documents tried): nothing "
+            "to suppress",
+            todo="give a smaller min_rise, or more documents per word",
+        )
+    return places
+
+
+def by_word(drawn: Sequence[Injected], kept: Sequence[Injected], success: np.ndarray) -> tuple[WordResult, ...]:
+    """One row per word that was put into a document."""
+    found = []
+    for word, count in Counter(one.word for one in drawn).items():
+        mine = [bool(below) for one, below in zip(kept, success, strict=True) if one.word == word]
+        found.append(WordResult(word, count, len(mine), sum(mine) / len(mine) if mine else None))
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """At one scale: which unsafe documents score below their safe ones, unsafe - safe, and the whole ranking's
+    scores."""
+
+    scale: float
+    below: np.ndarray
+    gap: np.ndarray
+    ranking: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class _Trial:
     """The kept pairs, scored again at each scale; a safe document only where it has a piece of a listed word."""
 
-    def __init__(
-        self,
-        dial: Dial,
-        kept: list[Injected],
-        safe: np.ndarray,
-        unsafe: np.ndarray,
-        shards: Path | None,
+    dial: Dial
+    listed: BlockList
+    unedited: Unedited
+    how: SuppressionSettings
+    stages: Stages
+    step: OpenProgress
+    drawn: list[Injected]
+    kept: list[Injected]
+    safe: np.ndarray
+    unsafe: np.ndarray
+
+    @classmethod
+    def prepared(
+        cls, dial: Dial, listed: BlockList, unedited: Unedited, how: SuppressionSettings, stages: Stages,
         step: OpenProgress,
-    ) -> None:
-        self.dial, self.kept, self.safe, self.shards, self.step = dial, kept, safe, shards, step
-        self.rise = unsafe - safe
+    ) -> _Trial:  # fmt: skip
+        """The words put into documents, and the pairs whose score rises."""
+        drawn = inject(listed, unedited, how.documents, how.seed)
+        safe = unedited.scores[[one.place for one in drawn]]
+        with step("injecting", len(drawn)) as advance:
+            pairs = [one.unsafe for one in drawn]
+            unsafe = score_in_shards(dial.ranker, pairs, stages.shards("injected"), advance).values
+        places = rising(drawn, unsafe - safe, how.min_rise)
+        kept = [drawn[place] for place in places]
+        return cls(dial, listed, unedited, how, stages, step, drawn, kept, safe[places], unsafe[places])
 
-    def at(self, change: RowChange, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Which unsafe documents score below their safe ones, and unsafe - safe."""
-        safe_pairs: list[Pair] = [one.safe for one in self.kept]
-        touched = np.flatnonzero(reads_any(self.dial.ranker, change.moved, safe_pairs))
-        pairs = [one.unsafe for one in self.kept] + [safe_pairs[i] for i in touched]
-        with applied(self.dial.ranker, change), self.step(f"injected, {name}", len(pairs)) as advance:
-            scores = score_in_shards(
-                self.dial.ranker, pairs, Stages(self.shards).shards(f"injected {name}"), advance
-            ).values
-        safe = self.safe.copy()
-        safe[touched] = scores[len(self.kept) :]
-        gap = scores[: len(self.kept)] - safe
-        return gap < 0, gap
+    @property
+    def rise(self) -> np.ndarray:
+        return self.unsafe - self.safe
 
-    def estimate(self, values: np.ndarray, seed: int, *, share: bool = False) -> dict[str, Any]:
+    def at_scale(self, scale: float) -> _Scored:
+        change = self.dial.change(self._edit(scale))
+        gap = self._gap(change, f"scale {scale:g}")
+        ranking, _ = self.unedited.rescored(
+            change, name=f"at scale {scale:g}", shards=self.stages.folder, step=self.step
+        )
+        return _Scored(scale, gap < 0, gap, ranking)
+
+    def result(self, scored: _Scored) -> ScaleResult:
+        cost = Compared.of(self.unedited, scored.ranking).cost(self.how.seed)
+        return ScaleResult(scored.scale, self.estimate(scored.below, share=True), self.estimate(scored.gap), cost)
+
+    def control(self, scored: _Scored) -> RandomControl:
+        """The same rows moved as far, along one random direction."""
+        turns = self.dial.turns(self._edit(scored.scale))
+        gap = self._gap(controls(self.dial, self.how.seed, drawn=1)["random 1"](turns), "a random direction")
+        below = gap < 0
+        more = self.estimate(scored.below.astype(float) - below)
+        return RandomControl(scored.scale, self.estimate(below, share=True), self.estimate(gap), more)
+
+    def estimate(self, values: np.ndarray, *, share: bool = False) -> Estimate:
         """The mean over pairs; its interval redraws queries, or words, whichever makes it wider: pairs of one word
         are edited together. Fewer than 6 words are not redrawn: what is said is said of these words."""
         by_query, by_word = (
-            Estimate.mean(values, [getattr(one, key) for one in self.kept], seed, share=share)
+            Estimate.mean(values, [getattr(one, key) for one in self.kept], self.how.seed, share=share)
             for key in ("qid", "word")
         )
         if by_query.no_interval == TOO_FEW:
-            return by_query.to_json()
+            return by_query
         wider = max((by_query, by_word), key=lambda one: one.interval.width if one.interval else -1.0)
-        return replace(wider, queries=by_query.queries).to_json()
+        return replace(wider, queries=by_query.queries)
+
+    def _edit(self, scale: float) -> Edit:
+        return self.listed.edit(scale, self.how.rule)
+
+    def _gap(self, change: RowChange, name: str) -> np.ndarray:
+        """unsafe - safe with the change."""
+        safe_pairs: list[Pair] = [one.safe for one in self.kept]
+        touched = np.flatnonzero(reads_any(self.dial.ranker, change.moved, safe_pairs))
+        pairs = [one.unsafe for one in self.kept] + [safe_pairs[i] for i in touched]
+        shards = self.stages.shards(f"injected {name}")
+        with applied(self.dial.ranker, change), self.step(f"injected, {name}", len(pairs)) as advance:
+            scores = score_in_shards(self.dial.ranker, pairs, shards, advance).values
+        safe = self.safe.copy()
+        safe[touched] = scores[len(self.kept) :]
+        return scores[: len(self.kept)] - safe
+
+
+def knee(scales: Sequence[float], values: Sequence[float]) -> Knee | None:
+    """The knee of values over growing scales; None for a curve that never rises above its chord."""
+    x = [math.log(scale) for scale in scales]
+    low, spread = min(values), max(values) - min(values)
+    if len(x) < 3 or spread == 0 or x[-1] == x[0]:
+        return None
+    points = [
+        ((one - x[0]) / (x[-1] - x[0]), (value - low) / spread) for one, value in zip(x, values, strict=True)
+    ]
+    first, last = points[0][1], points[-1][1]
+    heights = [y - (first + (last - first) * place) for place, y in points]
+    best = max(range(len(heights)), key=lambda i: heights[i])
+    return Knee(scales[best], values[best], heights[best]) if heights[best] > 1e-12 else None

@@ -4,37 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
 
 from tokenizers import Tokenizer
 
 from whyrank.core.errors import UserError
+from whyrank.edits.results import SharedPiece
 from whyrank.text.vocabulary import whole_words
 from whyrank.text.words import words
 
 #: A character that means nothing and that no vocabulary has.
 NOWHERE = "\U0010fffd"
-
-
-@dataclass(frozen=True)
-class SharedPiece:
-    """A piece of an edited term that other words have, too: an edit of the term moves them all.
-
-    `words` other words of the counted texts are made with it, standing in `documents` of them; `examples` are the
-    most frequent. `word` is what the piece means by itself, if it is a whole word other than the term.
-    """
-
-    term: str
-    piece: str
-    token: int
-    word: str | None
-    words: int
-    documents: int
-    examples: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "examples": list(self.examples)}
 
 
 def pieces_of(tokenizer: Tokenizer, term: str) -> tuple[int, ...]:
@@ -61,8 +40,8 @@ def unknown_token(tokenizer: Tokenizer) -> int | None:
 def other_spellings(tokenizer: Tokenizer, term: str) -> list[str]:
     """Spellings of the term that are other tokens: at a text's start (no blank before it), and with a capital."""
     mine = tokenizer.encode(f" {term}", add_special_tokens=False).ids
-    told = {f"{term} at the start of a text": term, term.capitalize(): f" {term.capitalize()}"}
-    return [name for name, text in told.items() if tokenizer.encode(text, add_special_tokens=False).ids != mine]
+    others = {f"{term} at the start of a text": term, term.capitalize(): f" {term.capitalize()}"}
+    return [name for name, text in others.items() if tokenizer.encode(text, add_special_tokens=False).ids != mine]
 
 
 def shared_pieces(

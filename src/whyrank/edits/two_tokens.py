@@ -2,19 +2,22 @@
 
 A query with two content words tok1 and tok2; doc1 is tok1 three times, doc2 is tok2 three times. U_0 of tok1 is
 turned up and down over a range of scales. If it is an IDF, doc1 rises and falls with it and doc2 stays. Scores are
-given so that the unscaled doc1 is 0 in every query, which makes the mean what the paper draws and the intervals
-paired. Either word of a query is tok1 once. With a head, what its [CLS] row reads of tok1 in the query is told.
+from the unscaled doc1 on, so that it is 0 in every query, which makes the mean what the paper draws and the
+intervals paired. Either word of a query is tok1 once. With a head, the result says what its [CLS] row reads of
+tok1 in the query.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from tokenizers import Tokenizer
 
+from whyrank.axioms.terms import QUESTION_WORDS
 from whyrank.circuits.counting import term_rows
 from whyrank.circuits.reading import Reading, cross_encoder
 from whyrank.core.errors import UserError
@@ -22,67 +25,116 @@ from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.core.stages import Stages
 from whyrank.edits.controls import Control, controls
 from whyrank.edits.dial import Dial
+from whyrank.edits.edit import DIRECTIONS, Edit, TermEdit
+from whyrank.edits.experiment import EDIT, ExperimentPoint, TwoTokenExperiment
 from whyrank.edits.rows import RowChange, applied, rows_are_local, sequences_read
-from whyrank.edits.term_edit import DIRECTIONS, Edits, TermEdit
 from whyrank.edits.term_pieces import pieces_of
-from whyrank.edits.two_token_queries import TIMES, TwoTokens, two_token_queries
 from whyrank.encoders.site import Site
 from whyrank.evaluation.estimate import Estimate
+from whyrank.rankers.ranker import Pair
+from whyrank.text.words import ENGLISH_STOPWORDS, words
 
 SCALES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)
-#: The edit itself among its controls.
-EDIT = "U0"
+#: How often a document repeats its word.
+TIMES = 3
+#: For each scale and item: the scores of doc1 and doc2, and the head's attention, if one is asked for.
+Values = list[list[list[float | None]]]
 
 
-def two_tokens(
+def experiment(
     dial: Dial,
     queries: Mapping[str, str],
     *,
+    collection: str = "",
     scales: Sequence[float] = SCALES,
     head: str | None = None,
     rule: str = "from-one",
     seed: int = 0,
     shards: Path | None = None,
     step: OpenProgress | None = None,
-) -> dict[str, Any]:
-    """The curves of the edit and of its controls, ready for JSON. With `shards`, stopped work goes on."""
+) -> TwoTokenExperiment:
+    """The curves of the edit and of its controls. With `shards`, stopped work goes on."""
     items = two_token_queries(dial.ranker.pieces.tokenizer, queries)
     if not items:
         raise UserError("no query has two content words that the ranker knows", todo="give another collection")
     site = _head(dial, head)
     work = Measurement(dial, items, tuple(scales), rule)
-    named, stages = controls(dial, seed), Stages(shards)
-    curves: list[dict[str, Any]] = []
-    edited: dict[str, Any] = {}
-    with (step or no_progress)("two-token documents", len(named) * len(DIRECTIONS) * len(scales)) as advance:
+    points = _points(work, controls(dial, seed), site, Stages(shards), seed, step or no_progress)
+    return TwoTokenExperiment(
+        dial.ranker.name, str(dial.ranker.source), collection, dial.summary(), len(items),
+        len({item.qid for item in items}), TIMES, rule, None if site is None else f"{site.layer}.{site.head}",
+        tuple(scales), seed, tuple(points),
+    )  # fmt: skip
+
+
+def _points(
+    work: Measurement, named: dict[str, Control], head: Site | None, stages: Stages, seed: int, step: OpenProgress
+) -> list[ExperimentPoint]:
+    """Of the edit, which comes first, and of its controls, in both directions."""
+    points: list[ExperimentPoint] = []
+    edited: dict[str, Values] = {}
+    with step("two-token documents", len(named) * len(DIRECTIONS) * len(work.scales)) as advance:
         for name, control in named.items():
             for direction in DIRECTIONS:
-                head_here = site if name == EDIT else None
-                values = stages.get(
-                    f"{name}-{direction}",
-                    lambda: work.measure(control, direction, head_here),  # noqa: B023
-                )
-                edited.setdefault(direction, values)  # the edit itself comes first
-                curves += work.curve(name, direction, values, edited[direction], seed)
-                advance(len(scales))
-    return {
-        "items": len(items), "queries": len({item.qid for item in items}), "times": TIMES, "rule": rule,
-        "head": None if site is None else f"{site.layer}.{site.head}", "scales": list(scales), "seed": seed,
-        "curves": curves,
-    }  # fmt: skip
+                measure = partial(work.measure, control, direction, head if name == EDIT else None)
+                values = stages.get(f"{name}-{direction}", measure)
+                edited.setdefault(direction, values)
+                points += work.curve(name, direction, values, edited[direction], seed)
+                advance(len(work.scales))
+    return points
+
+
+@dataclass(frozen=True)
+class WordPair:
+    """One query, the word that is edited, and the other."""
+
+    qid: str
+    query: str
+    tok1: str
+    tok2: str
+
+    @property
+    def pairs(self) -> tuple[Pair, Pair]:
+        """The query with doc1 and with doc2."""
+        return (self.query, " ".join([self.tok1] * TIMES)), (self.query, " ".join([self.tok2] * TIMES))
+
+
+def two_token_queries(tokenizer: Tokenizer, queries: Mapping[str, str]) -> list[WordPair]:
+    """Each query's first two content words that have pieces and share none, in both orders."""
+    found = []
+    for qid, query in queries.items():
+        first = _two_words(tokenizer, query)
+        if first:
+            found += [WordPair(qid, query, *first), WordPair(qid, query, *reversed(first))]
+    return found
+
+
+def _two_words(tokenizer: Tokenizer, query: str) -> tuple[str, str] | None:
+    chosen: list[tuple[str, set[int]]] = []
+    for word in dict.fromkeys(words(query)):
+        if word in ENGLISH_STOPWORDS or word in QUESTION_WORDS or len(word) < 2:
+            continue
+        try:
+            pieces = set(pieces_of(tokenizer, word))
+        except UserError:
+            continue
+        if not any(pieces & others for _, others in chosen):
+            chosen.append((word, pieces))
+        if len(chosen) == 2:
+            return chosen[0][0], chosen[1][0]
+    return None
 
 
 class Measurement:
     """The scores; items that do not read each other's edited tokens are edited and scored together."""
 
-    def __init__(self, dial: Dial, items: list[TwoTokens], scales: tuple[float, ...], rule: str) -> None:
+    def __init__(self, dial: Dial, items: list[WordPair], scales: tuple[float, ...], rule: str) -> None:
         self.dial, self.ranker, self.items, self.scales, self.rule = dial, dial.ranker, items, scales, rule
         self.edited = [set(pieces_of(self.ranker.pieces.tokenizer, item.tok1)) for item in items]
         self.groups = self._groups()
 
-    def measure(self, control: Control, direction: str, head: Site | None) -> list[list[list[float | None]]]:
-        """For each scale and item: the scores of doc1 and doc2, and the head's attention, if one is asked for."""
-        found: list[list[list[float | None]]] = []
+    def measure(self, control: Control, direction: str, head: Site | None) -> Values:
+        found: Values = []
         for scale in self.scales:
             rows: list[list[float | None]] = [[] for _ in self.items]
             for group in self.groups:
@@ -93,33 +145,33 @@ class Measurement:
             found.append(rows)
         return found
 
-    def curve(self, control: str, direction: str, values: Any, edited: Any, seed: int) -> list[dict[str, Any]]:
-        """A row a scale: means with intervals over queries; of a control also by how much the edit's doc1 is above
-        its own, item by item."""
-        qids = [item.qid for item in self.items]
-
-        def estimate(column: np.ndarray, *, share: bool = False) -> dict[str, Any]:
-            return Estimate.mean(column, qids, seed, share=share).to_json()
-
-        rows = []
+    def curve(
+        self, control: str, direction: str, values: Values, edited: Values, seed: int
+    ) -> list[ExperimentPoint]:
+        """One point per scale: means with intervals over queries; of a control also by how much the edit's doc1 is
+        above its own, item by item."""
+        points = []
         for scale, at_scale, edit in zip(self.scales, values, edited, strict=True):
             doc1, doc2, looks = np.array(at_scale, dtype=float).T
-            looked = self._known(looks, qids, seed)
-            rows.append(
-                {
-                    "control": control, "direction": direction, "scale": scale,
-                    "doc1": estimate(doc1 - self.unscaled), "doc2": estimate(doc2 - self.unscaled),
-                    "doc1_above": estimate(doc1 > doc2, share=True),
-                    "attention": looked.to_json() if looked.pairs else None,
-                    "edit_less": None if control == EDIT else estimate(np.array(edit, dtype=float)[:, 0] - doc1),
-                }
+            looked = self._known(looks, seed)
+            beyond = None if control == EDIT else np.array(edit, dtype=float)[:, 0] - doc1
+            points.append(
+                ExperimentPoint(
+                    control, direction, scale, self._mean(doc1 - self.unscaled, seed),
+                    self._mean(doc2 - self.unscaled, seed), self._mean(doc1 > doc2, seed, share=True),
+                    attention=looked if looked.pairs else None,
+                    edit_less=None if beyond is None else self._mean(beyond, seed),
+                )
             )  # fmt: skip
-        return rows
+        return points
 
-    def _known(self, looks: np.ndarray, qids: list[str], seed: int) -> Estimate:
+    def _mean(self, column: np.ndarray, seed: int, *, share: bool = False) -> Estimate:
+        return Estimate.mean(column, [item.qid for item in self.items], seed, share=share)
+
+    def _known(self, looks: np.ndarray, seed: int) -> Estimate:
         """The mean of the attention where there is any to speak of."""
         places = np.flatnonzero(np.isfinite(looks))
-        return Estimate.mean(looks[places], [qids[i] for i in places], seed)
+        return Estimate.mean(looks[places], [self.items[i].qid for i in places], seed)
 
     @cached_property
     def unscaled(self) -> np.ndarray:
@@ -148,8 +200,8 @@ class Measurement:
         return groups
 
     def _change(self, control: Control, group: list[int], direction: str, scale: float) -> RowChange:
-        edits = Edits(tuple(TermEdit(self.items[j].tok1, direction, scale, self.rule) for j in group))
-        return control(self.dial.turns(edits))
+        edit = Edit(tuple(TermEdit(self.items[j].tok1, direction, scale, self.rule) for j in group))
+        return control(self.dial.turns(edit))
 
     def _attention(self, j: int, head: Site) -> float | None:
         """What [CLS] reads of tok1 in the query, with doc1 as the document; None where the query spells it in

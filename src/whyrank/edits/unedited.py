@@ -39,14 +39,16 @@ class Unedited:
         collection: Collection,
         first: Run,
         *,
-        k: int = 20,
+        depth: int = 20,
         shards: Path | None = None,
         step: OpenProgress | None = None,
     ) -> Unedited:
-        """The first k documents of each query of a first stage, by the ranker as it is."""
-        with (step or no_progress)("ranking unedited", sum(len(rows[:k]) for rows in first.values())) as advance:
+        """The first `depth` documents of each query of a first stage, by the ranker as it is."""
+        with (step or no_progress)(
+            "ranking unedited", sum(len(rows[:depth]) for rows in first.values())
+        ) as advance:
             run = rerank(
-                ranker, collection, first, k=k, shards=Stages(shards).shards("unedited"), progress=advance
+                ranker, collection, first, k=depth, shards=Stages(shards).shards("unedited"), progress=advance
             ).run
         rows = [row for found in run.values() for row in found]
         texts = collection.texts(dict.fromkeys(row.docno for row in rows))
@@ -70,6 +72,8 @@ class Unedited:
         touched = np.flatnonzero(reads_any(self.ranker, change.moved, self.pairs))
         scores = self.scores
         some = [self.pairs[i] for i in touched]
+        if not some:
+            return scores, 0
         with applied(self.ranker, change), (step or no_progress)(f"ranking {name}", len(some)) as advance:
             scores[touched] = score_in_shards(self.ranker, some, Stages(shards).shards(name), advance).values
         return scores, len(some)

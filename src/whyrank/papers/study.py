@@ -42,6 +42,8 @@ class Stage:
     verb: Callable[..., object]
     out: Path
     arguments: Arguments = field(default_factory=dict)
+    #: The command, where it has another name than the verb.
+    called: str | None = None
 
     def resolved(self) -> Stage:
         """The same with all arguments known."""
@@ -59,7 +61,7 @@ class Stage:
     @property
     def command(self) -> str:
         """The command line that does the same."""
-        words = ["whyrank", self.verb.__name__.replace("_", "-")]
+        words = ["whyrank", *(self.called or self.verb.__name__.replace("_", "-")).split()]
         for name, value in (*self.arguments.items(), ("out", self.out)):
             flag = "-o" if name == "out" else "--" + name.replace("_", "-")
             if value is None or value is False:

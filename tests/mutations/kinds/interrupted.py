@@ -29,7 +29,7 @@ def _rank(folder: Path) -> None:
 
 def _edit(folder: Path) -> None:
     idf_file(cross_encoder(with_texts(folder)), folder / "idf.tsv")
-    killed(folder, "whyrank.edits.report.write_preview", *EDIT)
+    killed(folder, "whyrank.edits.report.preview_page", *EDIT)
 
 
 def _patch(folder: Path) -> None:

@@ -119,7 +119,7 @@ KINDS = [
     Kind(
         "block list", _block_list, ["list.txt"],
         ["suppress", "--ranker", "ranker", "--idf", "idf.tsv", "--collection", "tsv", "--run", "first.trec",
-         "--terms", "list.txt", "--scales", "1,10,100", "-n", "2", "-o", "out"], 12,
+         "--terms", "list.txt", "--scales", "1,10,100", "--documents", "2", "-o", "out"], 12,
     ),
     Kind(
         "TOML", _training, ["train.toml"],

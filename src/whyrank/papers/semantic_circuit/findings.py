@@ -8,8 +8,11 @@ from typing import Any
 
 from whyrank.circuits.results import CONTEXTUALIZATION, MATCHING, SCORING, Circuit, Curve, CurvePoint, Step
 from whyrank.circuits.semantic_bm.results import SemanticBM
+from whyrank.edits.experiment import ExperimentPoint, TwoTokenExperiment
+from whyrank.edits.idf import IdfDirection
+from whyrank.edits.suppression import Suppression
 from whyrank.encoders.site import short_name
-from whyrank.evaluation.estimate import Estimate, row_text
+from whyrank.evaluation.estimate import Estimate
 from whyrank.evaluation.interval import Interval
 from whyrank.pages.findings import OPEN, Finding
 from whyrank.papers.semantic_circuit import paper
@@ -194,53 +197,42 @@ def _activation(told: dict[str, Any]) -> Iterator[Finding]:
                              f"{one['sites']} heads, {told['pairs']} pairs")  # fmt: skip
 
 
-def _idf(told: dict[str, Any]) -> Iterator[Finding]:
-    one = told["correlations"][0]
-    yield Finding.number(f"U0 against IDF ({told['idf']}), r", paper.U0_IDF_R, one["r"], Interval.from_json(one),
-                        f"{one['n']} words")  # fmt: skip
+def _idf(found: IdfDirection) -> Iterator[Finding]:
+    r = found.correlations[0].r
+    yield _number(f"U0 against IDF ({found.idf}), r", paper.U0_IDF_R, r, f"{r.pairs} words")
 
 
-def _two_tokens(told: dict[str, Any]) -> Iterator[Finding]:
-    def at(control: str, direction: str, scale: float) -> dict[str, Any]:
-        mine = [one for one in told["curves"] if one["control"] == control and one["direction"] == direction]
-        return min(mine, key=lambda one: abs(one["scale"] - scale))
+def _two_tokens(found: TwoTokenExperiment) -> Iterator[Finding]:
+    def at(control: str, direction: str, scale: float) -> ExperimentPoint:
+        return min(found.curve(control, direction), key=lambda one: abs(one.scale - scale))
 
-    others = sorted({one["control"] for one in told["curves"]} - {"U0"})
+    edit, *others = found.controls
     for direction, said, sign in (("up", "rises", 1), ("down", "falls", -1)):
         for scale in SCALES_SHOWN:
-            edit = at("U0", direction, scale)
-            beyond = [name for name in others if _surely(at(name, direction, scale)["edit_less"], sign)]
-            moves = _surely(edit["doc1"], sign)
-            found = Finding.holds(
-                f"score of doc1 when IDF goes {direction}, scale {edit['scale']:g}", said, _value(edit["doc1"]),
-                f"{told['items']} documents", moves and len(beyond) == len(others),
+            point = at(edit, direction, scale)
+            beyond = [name for name in others if _surely(at(name, direction, scale).edit_less, sign)]
+            finding = Finding.holds(
+                f"score of doc1 when IDF goes {direction}, scale {point.scale:g}", said, point.doc1.text("+.2f"),
+                f"{found.items} documents", _surely(point.doc1, sign) and len(beyond) == len(others),
             )  # fmt: skip
-            yield replace(found, why=f"surely more than {len(beyond)} of {len(others)} controls of the same size")
+            why = f"surely more than {len(beyond)} of {len(others)} controls of the same size"
+            yield replace(finding, why=why)
 
 
-def _surely(one: dict[str, Any], sign: int) -> bool:
+def _surely(one: Estimate | None, sign: int) -> bool:
     """Whether the interval lies on this side of 0."""
-    end = one["low"] if sign > 0 else one["high"]
-    return end is not None and sign * end > 0
+    return one is not None and bool(one.interval) and one.interval.scaled(sign).low > 0
 
 
-def _suppress(told: dict[str, Any]) -> Iterator[Finding]:
-    last = told["scales"][-1]
-    n = f"{told['kept']} pairs of {told['words']} words"
-    one = last["success"]
-    yield Finding.number(
-        f"unsafe below safe, scale {last['scale']:g}", paper.SUPPRESSED, one["value"], Interval.from_json(one), n
-    )
-    more = told["control"]["more"]
-    yield Finding.holds(
-        f"the same beyond a random direction of the same size, scale {told['control']['scale']:g}", "not measured",
-        _value(more), n, None,
-    )  # fmt: skip
-    kept = last["cost"]["agreement"]
-    what = f"nDCG against the unedited ranking, scale {last['scale']:g}"
-    yield Finding.number(
-        what, paper.SUPPRESSED_NDCG, kept["value"], Interval.from_json(kept), f"{kept['queries']} queries"
-    )
+def _suppress(found: Suppression) -> Iterator[Finding]:
+    last = found.scales[-1]
+    n = f"{found.kept} pairs of {found.words} words"
+    yield _number(f"unsafe below safe, scale {last.scale:g}", paper.SUPPRESSED, last.success, n)
+    what = f"the same beyond a random direction of the same size, scale {found.control.scale:g}"
+    yield Finding.holds(what, "not measured", found.control.more.text("+.2f"), n, None)
+    kept = last.cost.agreement
+    what = f"nDCG against the unedited ranking, scale {last.scale:g}"
+    yield _number(what, paper.SUPPRESSED_NDCG, kept, f"{kept.queries} queries")
 
 
 def _semantic_bm(result: SemanticBM) -> Iterator[Finding]:
@@ -269,10 +261,6 @@ def _n(r: Estimate, what: str = "tokens") -> str:
 
 def _pairs(step: Step | None) -> int:
     return sum(step.pairs.values()) if step else 0
-
-
-def _value(one: dict[str, Any]) -> str:
-    return row_text(one, "value", "+.2f")
 
 
 def _mean(point: CurvePoint) -> float:

@@ -11,6 +11,9 @@ from whyrank.circuits.results import Circuit
 from whyrank.circuits.semantic_bm.results import SemanticBM
 from whyrank.core.json_file import read_json
 from whyrank.core.results import Result
+from whyrank.edits.experiment import TwoTokenExperiment
+from whyrank.edits.idf import IdfDirection
+from whyrank.edits.suppression import Suppression
 from whyrank.pages.findings import DIFFERS, Finding, count_sentence, findings_frame, plot_verdicts
 from whyrank.papers.study import Stage
 
@@ -29,6 +32,7 @@ RESULT_FILES = {
 #: The types of those that are typed.
 RESULTS: dict[str, type[Result]] = {
     "circuit": Circuit, "semantic-bm": SemanticBM, "semantic-bm-paper": SemanticBM,
+    "idf": IdfDirection, "two-tokens": TwoTokenExperiment, "suppress": Suppression,
 }  # fmt: skip
 
 

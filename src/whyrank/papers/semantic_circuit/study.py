@@ -196,12 +196,11 @@ def _edits(
     idf, two, suppress = out / "idf", out / "two-tokens", out / "suppress"
     return [
         Stage("idf", "IDF in the embeddings", verbs["idf"], idf, {**shared}),
-        Stage("two-tokens", "IDF edits on two-token documents", verbs["edit"], two, {
-            **shared, "experiment": True, "n": sizes.two_tokens,
-            "head": partial(leading_head, out / "circuit"), "seed": seed,
-        }),
+        Stage("two-tokens", "IDF edits on two-token documents", verbs["two_tokens"], two, {
+            **shared, "queries": sizes.two_tokens, "head": partial(leading_head, out / "circuit"), "seed": seed,
+        }, called="edit --experiment"),
         Stage("suppress", "Suppressing terms", verbs["suppress"], suppress, {
-            **shared, "terms": terms, "n": sizes.suppress, "k": sizes.suppress_k,
+            **shared, "terms": terms, "documents": sizes.suppress, "depth": sizes.suppress_k,
             "scales": sizes.suppress_scales, "seed": seed,
         }),
     ]  # fmt: skip

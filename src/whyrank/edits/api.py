@@ -1,0 +1,274 @@
+"""The verbs that change a ranker, or say how: `idf`, `edit`, `two_tokens`, `suppress`, `align`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from whyrank.collections.collection import Collection
+from whyrank.collections.given import collection_of
+from whyrank.collections.idf import FORMULAS, token_idf
+from whyrank.collections.records import Run as Ranking
+from whyrank.core.caller import SILENT, Caller
+from whyrank.core.errors import UserError
+from whyrank.core.results import plain
+from whyrank.core.runs import Run
+from whyrank.edits.align import alignment, alignment_fit
+from whyrank.edits.block_list import BlockList, entries_of
+from whyrank.edits.dialed import (
+    Dialed,
+    FirstStage,
+    RankingChoice,
+    check_call,
+    idf_fingerprint,
+    open_neural,
+    saved,
+    scales_of,
+)
+from whyrank.edits.edit import Edit, Scales, check_rule
+from whyrank.edits.experiment import TwoTokenExperiment
+from whyrank.edits.idf import IdfDirection, idf_direction
+from whyrank.edits.results import Alignment, EditPreview
+from whyrank.edits.saving import EditedRanker, check_target
+from whyrank.edits.suppress import SCALES, SuppressionSettings, suppression
+from whyrank.edits.suppression import Suppression
+from whyrank.edits.two_tokens import SCALES as EXPERIMENT_SCALES
+from whyrank.edits.two_tokens import experiment
+from whyrank.rankers.ranker import Ranker
+
+#: Words that a correlation needs.
+ENOUGH_WORDS = 4
+
+
+def idf(
+    ranker: str | Ranker,
+    collection: str | Collection | None = None,
+    *,
+    idf: str = "collection",
+    vectors: int = 10,
+    device: str = "cpu",
+    out: Path | str | None = None,
+    caller: Caller = SILENT,
+) -> IdfDirection:
+    """How a ranker's first singular vectors go with IDF: counted in the collection, of `wordfreq`, or a file's."""
+    opened = collection_of(collection, caller) if collection is not None else None
+    if opened is None and idf == "collection":
+        todo = "give a collection, or as idf wordfreq or a file of word<TAB>idf"
+        raise UserError("no collection to count words in", todo=todo)
+    model = open_neural(ranker, caller, device)
+    counted = opened.fingerprint() if opened and idf == "collection" else None
+    inputs = {
+        "ranker": model.fingerprint(),
+        "collection": counted,
+        "idf": idf_fingerprint(idf),
+        "vectors": vectors,
+    }
+    with Run.open(out, "idf", inputs, caller) as run:
+        found = run.finished(IdfDirection)
+        if found is None:
+            found = idf_direction(model, token_idf(model.pieces.tokenizer, idf, opened), vectors)
+            if len(found.words) < ENOUGH_WORDS:
+                raise UserError(
+                    f"{len(found.words)} words of the ranker's vocabulary have an IDF here",
+                    where=opened.name if opened else idf,
+                    todo=f"{ENOUGH_WORDS} or more are needed: give another collection or file",
+                )
+            run.save(found, words=len(found.words))
+        return found
+
+
+def edit(
+    ranker: str | Ranker,
+    edit: Edit | str = "",
+    *,
+    up: Scales = (),
+    down: Scales = (),
+    rule: str = "from-one",
+    collection: str | Collection | None = None,
+    preview: bool | None = None,
+    save: Path | str | None = None,
+    idf: str = "collection",
+    run: FirstStage | None = None,
+    depth: int = 20,
+    queries: int | None = None,
+    seed: int = 0,
+    device: str = "cpu",
+    out: Path | str | None = None,
+    caller: Caller = SILENT,
+) -> EditPreview:
+    """Turns a ranker's own IDF dial for some terms, and shows what that does to a collection's ranking.
+
+        found = whyrank.edit("bi-minilm-l3", up={"yellow": 5}, down={"plant": 20}, collection="demo")
+        with found.apply() as ranker: ...           # the edited ranker, inside of the block
+        found.apply().save("edited")                # an ordinary checkpoint, as with `save`
+
+    Without a collection, or with `preview=False`, nothing is ranked. The first `depth` documents of BM25, or of
+    `run`, are ranked for the first `queries` queries.
+    """
+    wanted = (Edit.parse(edit) if isinstance(edit, str) else edit) + Edit.of(up, down, rule)
+    if not len(wanted):
+        raise UserError("no edit", todo="give up or down a term and a scale, such as yellow=5")
+    ranks = collection is not None if preview is None else preview
+    check_call(ranks, collection, out, save)
+    dialed = Dialed.open(ranker, collection, idf, caller, device)
+    edited = _edited(dialed, wanted, "edited from")
+    model = dialed.ranker
+    found = EditPreview(
+        ranker=model.name, source=str(model.source), collection=dialed.collection_name, depth=depth, seed=seed,
+        dial=dialed.dial.summary(), edited=edited, edits=wanted.parts, turns=tuple(dialed.dial.turns(wanted)),
+        shared=dialed.shared(wanted), spellings=dialed.spellings(wanted),
+    )  # fmt: skip
+    if ranks:
+        what = {"edits": plain(wanted.parts), "idf": idf_fingerprint(idf)}
+        found = dialed.ranked(found, "edit", RankingChoice(run, depth, queries, seed), what, out, caller, wanted)
+    return saved(found, save, caller)
+
+
+def edited_ranker(
+    ranker: str | Ranker, change: Edit, collection: str | Collection | None = None, *, idf: str = "collection"
+) -> EditedRanker:
+    """The ranker with an edit, nothing else (`Edit.apply`)."""
+    return _edited(Dialed.open(ranker, collection, idf, SILENT, "cpu"), change, "edited from")
+
+
+def _edited(dialed: Dialed, change: Edit, origin: str) -> EditedRanker:
+    turns = dialed.dial.turns(change)
+    record = {"dial": plain(dialed.dial.summary()), "edits": plain(change.parts), "turns": plain(turns)}
+    return EditedRanker(dialed.ranker, dialed.dial.change(turns), record, origin)
+
+
+def two_tokens(
+    ranker: str | Ranker,
+    collection: str | Collection,
+    *,
+    scales: str | Sequence[float] = EXPERIMENT_SCALES,
+    head: str | None = None,
+    rule: str = "from-one",
+    idf: str = "collection",
+    queries: int | None = None,
+    seed: int = 0,
+    device: str = "cpu",
+    out: Path | str | None = None,
+    caller: Caller = SILENT,
+) -> TwoTokenExperiment:
+    """Whether U_0 is what a ranker takes for IDF: two-token documents over scales, beside controls of the same
+    size. `head` (such as 10.1): what its [CLS] row reads of the edited word."""
+    check_rule(rule)
+    chosen = scales_of(scales)
+    dialed = Dialed.open(ranker, collection, idf, caller, device)
+    opened = dialed.collection
+    some = dict(list(opened.queries.items())[:queries])
+    inputs = {
+        "ranker": dialed.ranker.fingerprint(), "collection": opened.fingerprint(), "split": opened.split,
+        "queries": list(some), "head": head, "scales": list(chosen), "rule": rule, "idf": idf_fingerprint(idf),
+        "seed": seed, "what": "experiment",
+    }  # fmt: skip
+    with Run.open(out, "edit", inputs, caller) as run:
+        found = run.finished(TwoTokenExperiment)
+        if found is None:
+            found = experiment(
+                dialed.dial, some, collection=opened.name, scales=chosen, head=head, rule=rule, seed=seed,
+                shards=run.work("shards"), step=run.progress,
+            )  # fmt: skip
+            run.save(found, items=found.items)
+        return found
+
+
+def suppress(
+    ranker: str | Ranker,
+    terms: Path | str | Iterable[str],
+    collection: str | Collection,
+    *,
+    documents: int = 10,
+    min_rise: float = 0.0,
+    scales: str | Sequence[float] = SCALES,
+    rule: str = "from-one",
+    save: Path | str | None = None,
+    idf: str = "collection",
+    run: FirstStage | None = None,
+    depth: int = 20,
+    seed: int = 0,
+    device: str = "cpu",
+    out: Path | str | None = None,
+    caller: Caller = SILENT,
+) -> Suppression:
+    """Turns listed words down until a document does not gain by them, and proposes a scale.
+
+    `terms`: a file with one word per line, or words. Each is put into `documents` documents; those count whose
+    score rises by more than `min_rise`. With `save`, the ranker with all words down at the scale proposed.
+    """
+    how = SuppressionSettings(documents, min_rise, scales_of(scales), rule, seed)
+    check_rule(rule)
+    if save is not None:
+        check_target(Path(save))
+        if len(how.scales) < 3:
+            raise UserError("a knee needs three scales or more", todo="give more scales, or do not save")
+    entries = entries_of(terms)
+    dialed = Dialed.open(ranker, collection, idf, caller, device)
+    listed = BlockList.read(terms if isinstance(terms, Path | str) else entries, dialed.ranker.pieces.tokenizer)
+    choice = RankingChoice(run, depth, None, seed)
+    stage = dialed.first_stage(choice, caller)
+    hashed = hashlib.sha256("\n".join(entries).encode()).hexdigest()
+    inputs = dialed.inputs(stage, choice) | plain(how) | {"terms": hashed, "idf": idf_fingerprint(idf)}
+    with Run.open(out, "suppress", inputs, caller) as work:
+        found = work.finished(Suppression) or _suppressed(work, dialed, listed, stage, how, depth)
+    if found.knee is None:
+        if save is not None:
+            todo = "look at the curve and choose: whyrank edit --down WORD=SCALE"
+            raise UserError("there is no knee to save at", todo=todo)
+        return found
+    edited = _edited(dialed, listed.edit(found.knee.scale, rule), "words suppressed in")
+    return saved(replace(found, edited=edited), save, caller)
+
+
+def _suppressed(
+    run: Run, dialed: Dialed, listed: BlockList, stage: Ranking, how: SuppressionSettings, depth: int
+) -> Suppression:
+    """Does the work, and writes the run folder."""
+    unedited = dialed.unedited(stage, depth, run)
+    found = suppression(
+        dialed.dial, listed, unedited, how, collection=dialed.collection.name, depth=depth,
+        shards=run.work("shards"), step=run.progress,
+    )  # fmt: skip
+    every = listed.edit(how.scales[-1], how.rule)
+    found = replace(found, shared=dialed.shared(every), spellings=dialed.spellings(every))
+    run.save(found, pairs=found.kept)
+    return found
+
+
+def align(
+    ranker: str | Ranker,
+    collection: str | Collection,
+    *,
+    preview: bool = True,
+    save: Path | str | None = None,
+    idf: str = "collection",
+    formula: str = "bm25",
+    run: FirstStage | None = None,
+    depth: int = 20,
+    queries: int | None = None,
+    seed: int = 0,
+    device: str = "cpu",
+    out: Path | str | None = None,
+    caller: Caller = SILENT,
+) -> Alignment:
+    """Sets a ranker's IDF dial to a collection's own IDF, for all its tokens at once; `formula`: bm25 or plain."""
+    if formula not in FORMULAS:
+        raise UserError(f"unknown IDF formula '{formula}'", todo=f"choose {' or '.join(FORMULAS)}")
+    check_call(preview, collection, out, save)
+    dialed = Dialed.open(ranker, collection, idf, caller, device, fall_back=False)
+    model, dial = dialed.ranker, dialed.dial.summary()
+    change = alignment(dialed.dial, formula)
+    fit = alignment_fit(dialed.dial, change, formula)
+    record = {"dial": plain(dial), "alignment": plain(fit)}
+    found = Alignment(
+        ranker=model.name, source=str(model.source), collection=dialed.collection_name, depth=depth, seed=seed,
+        dial=dial, edited=EditedRanker(model, change, record, f"aligned with the IDF of {dial.idf}, from"),
+        alignment=fit,
+    )  # fmt: skip
+    if preview:
+        what = {"align": formula, "idf": idf_fingerprint(idf)}
+        found = dialed.ranked(found, "align", RankingChoice(run, depth, queries, seed), what, out, caller)
+    return saved(found, save, caller)
