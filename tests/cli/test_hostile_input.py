@@ -102,11 +102,10 @@ def semantic_circuit(out):
 
 def disentangled(out):
     from tests.papers.test_disentangled_study import TINY
-    from whyrank.cli.study_disentangled import _ground, run_disentangled
-    from whyrank.papers.disentangled.variants import PARTS
+    from whyrank.papers.disentangled.study import DisentangledStudy, run_disentangled, training_setup
 
-    ground = _ground(COLLECTION, None, RANKER, replace(TINY, folds=1, seeds=1, max_length=40), None, {}, 0)
-    run_disentangled(ground, out, tuple(PARTS), ("bm25", "drmm", "bert", "lgre", "dgre"))
+    setup = training_setup(COLLECTION, RANKER, replace(TINY, folds=1, seeds=1, max_length=40))
+    run_disentangled(DisentangledStudy(setup, models=("bm25", "drmm", "bert", "lgre", "dgre")), out)
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Relations, attention, word graphs, t-SNE, axioms and head maps of the study, by plain loops and by scipy."""
 
 import math
+from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
 
@@ -13,19 +14,20 @@ from tests.checkpoints import WORDS
 from tests.learning.tiny_networks import backbone_of
 from tests.learning.tiny_training import still_backbone
 from whyrank.audit.results import Row
-from whyrank.interventions.effects import Effects
+from whyrank.interventions.effects import EffectTable
 from whyrank.learning.models.dgre import DGRe, DGReSettings
 from whyrank.learning.models.network import Ingredients
 from whyrank.learning.models.vanilla import VanillaBert, VanillaSettings
-from whyrank.papers.disentangled.attention import _shares, summed_up
+from whyrank.papers.disentangled.attention import _shares, summarise_layers
 from whyrank.papers.disentangled.audits import axioms_compared
 from whyrank.papers.disentangled.embeddings import centroid_cosines, embedded, perplexity, plane, vectors_of
-from whyrank.papers.disentangled.graph_mass import graph_shares, graphs_compared, graphs_told
-from whyrank.papers.disentangled.head_maps import _map, alike, gap_of
-from whyrank.papers.disentangled.opened_figures import heads_figure
-from whyrank.papers.disentangled.paired import difference, with_holm
+from whyrank.papers.disentangled.figures import heads_figure
+from whyrank.papers.disentangled.graph_mass import compare_graphs, graph_shares, shares_compared
+from whyrank.papers.disentangled.head_maps import _map, alike, gap_of, is_above_0
+from whyrank.papers.disentangled.one_query import MASKS, word_graphs
+from whyrank.papers.disentangled.paired import corrected, difference
 from whyrank.papers.disentangled.relations import both_ways, near_threshold, read, share_of
-from whyrank.papers.disentangled.word_graphs import MASKS, word_graphs
+from whyrank.papers.disentangled.results import GraphShares, HeadMaps
 from whyrank.text.words import ENGLISH_STOPWORDS
 
 PAIRS = {
@@ -148,29 +150,27 @@ def test_uniform_attention_has_the_share_of_relations(readings):
 
 def test_the_graph_shown_is_the_models_own(dgre):
     for pair in PAIRS.values():
-        told = word_graphs(dgre, pair)
-        names = told["pieces"]
-        m = told["query"]
-        assert names[:m] == [word for _, word in words_of(pair[0])]
+        found = word_graphs(dgre, pair)
+        names = found.pieces
+        m = found.query
+        assert list(names[:m]) == [word for _, word in words_of(pair[0])]
         for mask in MASKS:
             own = dgre.word_graph(dgre.read([pair]), mask)
             rows = [i for i, piece in enumerate(own.query) if piece in WORDS]
             columns = [i for i, piece in enumerate(own.document) if piece in WORDS]
-            block = torch.tensor(told["graphs"][mask])[:m, m:]
+            block = torch.tensor(found.graphs[mask])[:m, m:]
             torch.testing.assert_close(block, own.relations[rows][:, columns], atol=1e-6, rtol=0)
-        for i, j in told["exact"]:
+        for i, j in found.exact:
             assert i < m <= j and names[i] == names[j]
-        assert len(told["exact"]) == sum(a == b for a in names[:m] for b in names[m:])
-    heuristic = torch.tensor(told["graphs"]["heuristic"])
+        assert len(found.exact) == sum(a == b for a in names[:m] for b in names[m:])
+    heuristic = torch.tensor(found.graphs["heuristic"])
     off = ~torch.eye(len(names), dtype=torch.bool)
     assert not heuristic[:m, :m][off[:m, :m]].any() and not heuristic[m:, m:][off[m:, m:]].any()
-    assert torch.tensor(told["graphs"]["none"])[m:, m:].all(), "without a mask all words are related"
+    assert torch.tensor(found.graphs["none"])[m:, m:].all(), "without a mask all words are related"
     few = word_graphs(dgre, PAIRS["q0"], shown=3)
-    assert few["cut"] and few["pieces"] == ["how", "many", "cat", "the", "cat", "sat"] and few["exact"] == [[2, 4]]
+    assert few.cut and few.pieces == ("how", "many", "cat", "the", "cat", "sat") and few.exact == ((2, 4),)
     late = word_graphs(dgre, ("red tree", "a dog sat on a red tree"), shown=3)
-    assert late["pieces"][2:] == ["a", "red", "tree"] and late["exact"] == [[0, 3], [1, 4]], (
-        "where most words match"
-    )
+    assert late.pieces[2:] == ("a", "red", "tree") and late.exact == ((0, 3), (1, 4)), "where most words match"
 
 
 def test_the_share_of_graphs_is_the_mean_over_rows_of_both_sides(dgre, readings):
@@ -210,31 +210,35 @@ def test_the_share_of_graphs_is_the_mean_over_rows_of_both_sides(dgre, readings)
     assert min(crossing["heuristic"]) > max(crossing["none"]), "a mask of the own side moves mass to the other"
 
 
-def test_relevant_candidates_are_told_apart():
+def test_relevant_candidates_are_a_view_of_their_own():
     shares = {mask: [0.1 * k, 0.5, 0.9] for k, mask in enumerate(MASKS)}
-    told = graphs_told(
+    found = compare_graphs(
         [({"all words": shares, "content words": shares}, shares)], list("abc"), [True, False, True], 0
     )
-    assert told["views"]["relevant candidates"]["readings"] == 2 and told["views"]["all words"]["readings"] == 3
-    assert told["views"]["relevant candidates"]["means"]["adaptive"]["value"] == pytest.approx((0.2 + 0.9) / 2)
-    for one in told["views"].values():
-        assert [row["of"] for row in one["differences"]] == ["adaptive"], "the heuristic mask is as none there"
-    assert [row["of"] for row in told["crossing"]["differences"]] == ["heuristic", "adaptive"]
+    assert found.views["relevant candidates"].readings == 2 and found.views["all words"].readings == 3
+    assert found.views["relevant candidates"].means["adaptive"].value == pytest.approx((0.2 + 0.9) / 2)
+    for one in found.views.values():
+        assert [row.of for row in one.differences] == ["adaptive"], "the heuristic mask is as none there"
+    assert [row.of for row in found.crossing.differences] == ["heuristic", "adaptive"]
     many = {mask: [0.1 * k + 0.01 * i for i in range(9)] for k, mask in enumerate(MASKS)}
-    tested = graphs_told([({"all words": many, "content words": many}, many)], list("abcdefghi"), [True] * 9, 0)
-    rows = [row for one in (*tested["views"].values(), tested["crossing"]) for row in one["differences"]]
-    assert [row["p_holm"] for row in rows] == pytest.approx([5 * 2 / 2**9] * 5), "all signs alike, in five tests"
-    nothing = graphs_told([({"all words": shares, "content words": shares}, shares)], list("abc"), [False] * 3, 0)
-    assert nothing["views"]["relevant candidates"] == {"means": {}, "differences": [], "readings": 0}
+    tested = compare_graphs([({"all words": many, "content words": many}, many)], list("abcdefghi"), [True] * 9, 0)
+    rows = [row for one in (*tested.views.values(), tested.crossing) for row in one.differences]
+    assert [row.comparison.p_holm for row in rows] == pytest.approx([5 * 2 / 2**9] * 5), (
+        "all signs alike, in five tests"
+    )
+    nothing = compare_graphs(
+        [({"all words": shares, "content words": shares}, shares)], list("abc"), [False] * 3, 0
+    )
+    assert nothing.views["relevant candidates"] == GraphShares({}, (), 0)
 
 
 def test_graphs_without_mass_are_left_out():
     seeds = [{"none": [0.5, 0.6, 0.7], "heuristic": [0.4, 0.5, 0.9], "adaptive": [0.1, math.nan, 0.2]}] * 2
-    told = graphs_compared(seeds, ["a", "b", "c"], 0)
-    assert told["readings"] == 2 and told["means"]["none"]["value"] == pytest.approx(0.6)
-    assert [row["of"] for row in told["differences"]] == ["heuristic", "adaptive"]
-    assert told["differences"][1]["difference"] == pytest.approx((0.1 - 0.5 + 0.2 - 0.7) / 2)
-    assert graphs_compared([{mask: [math.nan] for mask in MASKS}], ["a"], 0)["readings"] == 0
+    found = shares_compared(seeds, ["a", "b", "c"], 0)
+    assert found.readings == 2 and found.means["none"].value == pytest.approx(0.6)
+    assert [row.of for row in found.differences] == ["heuristic", "adaptive"]
+    assert found.differences[1].comparison.difference.value == pytest.approx((0.1 - 0.5 + 0.2 - 0.7) / 2)
+    assert shares_compared([{mask: [math.nan] for mask in MASKS}], ["a"], 0).readings == 0
 
 
 def signs_by_hand(gaps):
@@ -249,36 +253,37 @@ def test_shares_are_compared_over_queries():
     generator = np.random.default_rng(1)
     shares = {name: generator.random((14, 3)) for name in ("before training", "bert", "dgre")}
     clusters = list("aabbccddeeffgg")
-    told = summed_up(shares, [0.9] * 14, clusters)
-    assert told["means"]["uniform"]["value"] == pytest.approx(0.9) and len(told["layers"]) == 2
-    assert told["layers"][1]["bert"]["value"] == pytest.approx(shares["bert"][:, 1].mean())
-    assert told["top"]["bert"] == pytest.approx(told["layers"][1]["bert"]) and "uniform" not in told["top"]
+    found = summarise_layers(shares, [0.9] * 14, clusters)
+    assert found.means["uniform"].value == pytest.approx(0.9) and len(found.layers) == 2
+    assert found.layers[1]["bert"].value == pytest.approx(shares["bert"][:, 1].mean())
+    assert found.top["bert"] == found.layers[1]["bert"] and "uniform" not in found.top
     by_query = {name: one[:, -1].reshape(7, 2).mean(axis=1) for name, one in shares.items()}
     pairs = [("bert", "before training"), ("dgre", "before training"), ("dgre", "bert")]
     expected = [signs_by_hand(by_query[a] - by_query[b]) for a, b in pairs]
-    assert [(row["of"], row["against"]) for row in told["differences"]] == pairs
-    assert [row["p"] for row in told["differences"]] == pytest.approx(expected)
-    assert min(row["p_holm"] for row in told["differences"]) == pytest.approx(min(1, 3 * min(expected)))
+    assert [(row.of, row.against) for row in found.differences] == pairs
+    assert [row.comparison.p for row in found.differences] == pytest.approx(expected)
+    assert min(row.comparison.p_holm for row in found.differences) == pytest.approx(min(1, 3 * min(expected)))
 
 
 @pytest.mark.parametrize("queries", [2, 3, 5])
 def test_few_queries_of_one_sign_are_no_finding(queries):
     names = [f"q{i}" for i in range(queries)]
-    assert math.isnan(difference([1.0] * queries, [0.0] * queries, names)["p"])
+    assert difference([1.0] * queries, [0.0] * queries, names).p is None
     six = difference([1.0] * 6, [0.0] * 6, list("abcdef"))
-    assert six["p"] == 2 / 2**6 and six["queries"] == 6
+    assert six.p == 2 / 2**6 and six.difference.queries == 6
 
 
 def test_a_difference_of_one_query_has_no_interval_and_no_p():
-    (row,) = with_holm([difference([0.5, 0.7], [0.1, 0.1], ["a", "a"])])
-    assert row["difference"] == pytest.approx(0.5) and row["queries"] == 1 and row["n"] == 2
-    assert row["p"] is None and row["p_holm"] is None and row["low"] is None
+    (row,) = corrected([difference([0.5, 0.7], [0.1, 0.1], ["a", "a"])])
+    assert row.difference.value == pytest.approx(0.5)
+    assert row.difference.queries == 1 and row.difference.pairs == 2
+    assert row.p is None and row.p_holm is None and row.difference.low is None
 
 
 def row(ranker, pair, axiom, outcome, qid):
     blank = dict.fromkeys(Row.__dataclass_fields__)
-    told = {"ranker": ranker, "pair": pair, "axiom": axiom, "outcome": outcome, "qid": qid, "query": "x"}
-    return Row(**{**blank, **told})
+    known = {"ranker": ranker, "pair": pair, "axiom": axiom, "outcome": outcome, "qid": qid, "query": "x"}
+    return Row(**{**blank, **known})
 
 
 def test_axioms_are_compared_over_the_same_pairs_with_seeds_averaged():
@@ -293,15 +298,16 @@ def test_axioms_are_compared_over_the_same_pairs_with_seeds_averaged():
         for name in holds
     }
     rows["d1"] = rows["d1"][:-1]  # one pair did not fit it
-    told = {one["axiom"]: one for one in axioms_compared(rows, names)}
-    assert told["TFC1"]["n"] == 14 and told["LNC1"]["n"] == 7, "a pair that one ranker lacks is left out"
+    found = {one.axiom: one for one in axioms_compared(rows, names)}
+    tfc1, lnc1 = found["TFC1"], found["LNC1"]
+    assert tfc1.difference.pairs == 14 and lnc1.difference.pairs == 7, "a pair that one ranker lacks is left out"
     b, d = (np.mean([holds[name][:14] for name in names[group]], axis=0) for group in ("bert", "dgre"))
-    assert told["TFC1"]["holds"]["dgre"]["value"] == pytest.approx(d.mean())
-    assert told["TFC1"]["difference"] == pytest.approx((d - b).mean())
+    assert tfc1.holds["dgre"].value == pytest.approx(d.mean())
+    assert tfc1.difference.value == pytest.approx((d - b).mean())
     by_query = (d - b).reshape(2, 7).mean(axis=0)
     p = signs_by_hand(by_query)
-    assert told["TFC1"]["p"] == pytest.approx(p) and told["TFC1"]["queries"] == 7
-    assert told["TFC1"]["p_holm"] >= p
+    assert tfc1.comparison.p == pytest.approx(p) and tfc1.queries == 7
+    assert tfc1.comparison.p_holm >= p
 
 
 def effects(shares, gaps):
@@ -314,40 +320,39 @@ def effects(shares, gaps):
         for i, gap in enumerate(gaps)
         for h, share in enumerate(shares)
     ]  # fmt: skip
-    return Effects.of(rows)
+    return EffectTable.of(rows)
 
 
 def test_maps_are_as_alike_as_their_correlation():
     one, two, other = [0.1, 0.5, 0.9, 0.2], [0.2, 0.4, 0.8, 0.3], [0.9, 0.1, 0.2, 0.4]
     gaps = [1.0, 2.0, 0.5, 1.0, 2.0, 0.5]
     found = {"bert": [effects(one, gaps), effects(two, gaps)], "dgre": [effects(other, gaps)]}
-    told = {(row["of"], row["with"]): row for row in alike(found)}
-    assert told["bert", "bert"]["mean"] == pytest.approx(np.corrcoef(one, two)[0, 1])
+    by_groups = {(row.one, row.other): row for row in alike(found)}
+    assert by_groups["bert", "bert"].mean == pytest.approx(np.corrcoef(one, two)[0, 1])
     across = [np.corrcoef(one, other)[0, 1], np.corrcoef(two, other)[0, 1]]
-    assert told["bert", "dgre"]["mean"] == pytest.approx(np.mean(across))
+    assert by_groups["bert", "dgre"].mean == pytest.approx(np.mean(across))
     assert (
-        told["bert", "dgre"]["least"] == pytest.approx(min(across))
-        and told["bert", "dgre"]["pairs_of_models"] == 2
+        by_groups["bert", "dgre"].least == pytest.approx(min(across)) and len(by_groups["bert", "dgre"].each) == 2
     )
-    assert ("dgre", "dgre") not in told, "one seed has no other to be like"
+    assert ("dgre", "dgre") not in by_groups, "one seed has no other to be like"
     gap = gap_of(found["bert"][0])
-    assert gap["value"] == pytest.approx(3.5 / 3) and 0.3 < gap["low"] < 1 and gap["high"] <= 2.0
+    assert gap.value == pytest.approx(3.5 / 3) and 0.3 < gap.low < 1 and gap.high <= 2.0
 
 
 def test_a_seed_without_a_gap_has_no_part_in_the_mean_share():
     sure = effects([0.1, 0.5, 0.9], [1.0, 2.0, 0.5, 1.5, 1.0, 2.0])
     other = effects([0.3, 0.1, 0.5], [2.0, 1.0, 1.0, 0.5, 1.0, 1.0])
     noisy = effects([40.0, -30.0, 9.0], [1.0, -1.0, 0.5, -0.49, 1.0, -1.0])
-    told = _map([sure, noisy, other], 0)
-    assert [gap["sure"] for gap in told["gaps"]] == [True, False, True]
-    assert [head["share"] for head in told["heads"]] == pytest.approx([0.2, 0.3, 0.7])
-    assert told["heads"][0]["by_seed"] == pytest.approx([0.1, 40.0, 0.3]) and told["heads"][0]["of"] == 2
-    nothing = _map([noisy], 0)
-    assert all(head["share"] is None and head["of"] == 0 for head in nothing["heads"])
-    maps = {title: {"models": [title], **one} for title, one in (("bert", told), ("dgre", nothing))}
-    svg, _, (_, rows) = heads_figure({"maps": maps, "axiom": "TFC1:append", "pairs": 6})
+    found = _map(["a", "b", "c"], [sure, noisy, other], 0)
+    assert [is_above_0(gap) for gap in found.gaps] == [True, False, True]
+    assert [head.share.value for head in found.heads] == pytest.approx([0.2, 0.3, 0.7])
+    assert found.heads[0].by_seed == pytest.approx([0.1, 40.0, 0.3]) and found.heads[0].of == 2
+    nothing = _map(["dgre"], [noisy], 0)
+    assert all(head.share.value is None and head.of == 0 for head in nothing.heads)
+    maps = HeadMaps("TFC1:append", 6, None, None, {"bert": found, "dgre": nothing}, ())
+    svg, _, (_, rows) = heads_figure(maps)
     assert svg.lstrip().startswith("<") and len(rows) == 6
-    assert "<svg" in heads_figure({"maps": {"dgre": maps["dgre"]}, "axiom": "TFC1:append", "pairs": 6})[0]
+    assert "<svg" in heads_figure(replace(maps, maps={"dgre": nothing}))[0]
 
 
 def test_t_sne_is_the_same_each_time_and_its_perplexity_fits():
@@ -365,13 +370,13 @@ def test_vectors_and_centroids_by_hand(dgre):
     np.testing.assert_allclose(queries[:2], parts["query"].numpy(), atol=1e-5)
     np.testing.assert_allclose(documents[:2], parts["document"].numpy(), atol=1e-5)
     relevant = [i % 3 == 0 for i in range(18)]
-    told = embedded(dgre, pairs, relevant)
-    assert [point[0] for point in told["points"]][18:21] == ["relevant", "not relevant", "not relevant"]
-    assert (told["relevant"], told["others"], len(told["points"])) == (6, 12, 36)
+    found = embedded(dgre, pairs, relevant)
+    assert [point.kind for point in found.points][18:21] == ["relevant", "not relevant", "not relevant"]
+    assert (found.relevant, found.others, len(found.points)) == (6, 12, 36)
     centre, other = queries.mean(axis=0), documents[[i for i in range(18) if i % 3]].mean(axis=0)
     expected = centre @ other / np.linalg.norm(centre) / np.linalg.norm(other)
-    assert told["cosines"]["query, not relevant"] == pytest.approx(expected, abs=1e-5)
-    assert embedded(dgre, pairs[:2], [True, True])["points"] is None, "four points have no picture"
+    assert found.cosines["query, not relevant"] == pytest.approx(expected, abs=1e-5)
+    assert embedded(dgre, pairs[:2], [True, True]).points == (), "four points have no picture"
     assert centroid_cosines(np.ones((2, 3)), ["query", "relevant"])["query, not relevant"] is None
 
 

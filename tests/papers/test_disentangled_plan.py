@@ -13,11 +13,11 @@ from whyrank.core.errors import UserError
 from whyrank.learning.judgements import Judged
 from whyrank.learning.models.catalogue import model_class
 from whyrank.learning.options import settled
-from whyrank.papers.disentangled.collection_numbers import collection_numbers
+from whyrank.papers.disentangled.collection_numbers import collection_numbers, reference_orders
 from whyrank.papers.disentangled.paper import PAPER
-from whyrank.papers.disentangled.reference_orders import reference_orders
-from whyrank.papers.disentangled.sizes import Sizes
-from whyrank.papers.disentangled.trainings import Ground, check_told, fewer_tests
+from whyrank.papers.disentangled.sizes import HowRead, Sizes
+from whyrank.papers.disentangled.texts_read import read_of
+from whyrank.papers.disentangled.trainings import TrainingSetup, check_settings, fewer_tests
 from whyrank.papers.disentangled.variants import (
     MODELS,
     PARTS,
@@ -28,7 +28,6 @@ from whyrank.papers.disentangled.variants import (
     rows_of,
     variants_of,
 )
-from whyrank.papers.disentangled.what_is_read import read_of
 
 
 def test_each_variant_is_trained_once_whatever_tables_share_it():
@@ -36,8 +35,8 @@ def test_each_variant_is_trained_once_whatever_tables_share_it():
     assert len(names) == len(set(names)) == len(VARIANTS) == 18
     used = [name for part in PARTS for _, name in rows_of(part) if name != "bm25"]
     assert used.count("dgre") == 6 and set(used) == set(names), "full DGRe is in Tables 2, 5, 6 and more"
-    told = {(VARIANTS[name].model, VARIANTS[name].settings) for name in names}
-    assert len(told) == len(names), "no two variants are the same training"
+    own = {(VARIANTS[name].model, VARIANTS[name].settings) for name in names}
+    assert len(own) == len(names), "no two variants are the same training"
     assert [one.name for one in variants_of(["table5"])] == ["dgre-triangle", "dgre", "dgre-infonce", "dgre-club"]
     assert [one.name for one in variants_of(["table2"], ("bm25", "drmm"))] == ["drmm"]
     assert variants_of(["table1"]) == []
@@ -72,14 +71,14 @@ def test_every_variant_has_settings_that_its_model_takes(sizes):
             assert getattr(network, name) == value
 
 
-def test_all_models_are_told_to_cover_about_as_much_of_a_document():
+def test_all_models_cover_about_as_much_of_a_document():
     sizes = Sizes(max_length=128, chunks=2)
-    told = {name: sizes.settings_of(VARIANTS[name]) for name in VARIANTS}
-    assert told["bert"]["chunks"] == told["dgre"]["chunks"] == told["lgre"]["chunks"] == 2
-    assert told["drmm"]["max_length"] == told["conv-knrm"]["max_length"] == 256
+    own = {name: sizes.settings_of(VARIANTS[name]) for name in VARIANTS}
+    assert own["bert"]["chunks"] == own["dgre"]["chunks"] == own["lgre"]["chunks"] == 2
+    assert own["drmm"]["max_length"] == own["conv-knrm"]["max_length"] == 256
     words = (128 - 20 - 3) / 1.3 * 2
     for name in ("bert-maxp", "parade"):
-        how = told[name]
+        how = own[name]
         stride = how.get("stride") or how["passage"] - how["overlap"]
         covered = how["passage"] + (how["chunks"] - 1) * stride
         assert words <= covered + 2 and covered - stride < words, f"{name} covers {covered} words"
@@ -92,7 +91,7 @@ def test_all_models_are_told_to_cover_about_as_much_of_a_document():
 
 def test_a_rank_loss_that_is_set_is_that_of_all_models():
     losses = {
-        settled(model_class(one.model), ground(told={"rank_loss": "raw"}).settings_of(one))[0].rank_loss
+        settled(model_class(one.model), setup(settings={"rank_loss": "raw"}).settings_of(one))[0].rank_loss
         for one in VARIANTS.values()
     }
     assert losses == {"raw"}
@@ -104,24 +103,30 @@ def test_document_tokens_that_are_read_are_counted_place_by_place(tmp_path, leng
     words = (WORDS * 9)[:length]
     pair = ("how many cat", " ".join(words))
     room = 24 - 3 - 3
-    told = {"max_length": 24, "chunks": 2}
-    assert read_of(pieces, "bert", told, pair) == (min(2, -(-length // room)), *[min(length, 2 * room)] * 2)
-    assert read_of(pieces, "drmm", {"max_length": 48}, pair)[1] == min(length, 48)
-    for model, apart in (("bert-maxp", {"stride": 5}), ("parade", {"overlap": 5})):
-        found = read_of(pieces, model, {"max_length": 24, "passage": 10, **apart, "chunks": 3}, pair)
+    assert read_of(pieces, "bert", HowRead(24, 2), pair) == (
+        min(2, -(-length // room)),
+        *[min(length, 2 * room)] * 2,
+    )
+    assert read_of(pieces, "drmm", HowRead(48), pair)[1] == min(length, 48)
+    for model in ("bert-maxp", "parade"):
+        how = HowRead(24, chunks=3, passage=10, stride=5)
+        found = read_of(pieces, model, how, pair)
         seen = [i for k in range(found.sequences) for i in range(5 * k, min(5 * k + 10, length))]
         assert found == (min(3, max(1, -(-(length - 10) // 5) + 1)), len(set(seen)), len(seen))
-    cut = read_of(pieces, "parade", {"max_length": 24, "passage": 30, "overlap": 0, "chunks": 2}, pair)
+        assert how.settings(model) == {
+            "max_length": 24, "chunks": 3, "passage": 10, {"parade": "overlap"}.get(model, "stride"): 5
+        }  # fmt: skip
+    cut = read_of(pieces, "parade", HowRead(24, chunks=2, passage=30, stride=30), pair)
     assert cut.tokens == min(length, room) + min(max(0, length - 30), room), "a passage that does not fit is cut"
 
 
-def ground(**how):
-    return Ground(Judged(COLLECTION), FIRST, "BM25", "nowhere", Sizes(**how.pop("sizes", {})), **how)
+def setup(**how):
+    return TrainingSetup(Judged(COLLECTION), FIRST, "BM25", "nowhere", Sizes(**how.pop("sizes", {})), **how)
 
 
 def test_word_models_learn_at_a_rate_of_their_own():
-    told = ground(told={"rate": "5e-4", "backbone_rate": "2e-5"})
-    rates = {name: told.settings_of(VARIANTS[name]) for name in ("drmm", "conv-knrm", "bert")}
+    made = setup(settings={"rate": "5e-4", "backbone_rate": "2e-5"})
+    rates = {name: made.settings_of(VARIANTS[name]) for name in ("drmm", "conv-knrm", "bert")}
     assert rates["drmm"]["rate"] == rates["conv-knrm"]["rate"] == 1e-3 and rates["bert"]["rate"] == "5e-4"
     assert rates["conv-knrm"]["backbone_rate"] == "2e-5"
 
@@ -142,10 +147,10 @@ def test_what_does_not_exist_is_refused():
     with pytest.raises(UserError, match="no model 'bertt'"):
         parse_models("bertt")
     with pytest.raises(UserError, match="no setting 'masking'"):
-        check_told({"masking": "none"})
-    check_told({"rank_loss": "raw", "validation_depth": "20"})
-    with pytest.raises(UserError, match="give --epochs"):
-        check_told({"epochs": "3"})
+        check_settings({"masking": "none"})
+    check_settings({"rank_loss": "raw", "validation_depth": "20"})
+    with pytest.raises(UserError, match="give its own option epochs"):
+        check_settings({"epochs": "3"})
 
 
 def test_dropped_test_queries_are_not_learned_from():
@@ -165,26 +170,23 @@ def test_the_collections_numbers_by_hand(tmp_path):
     splits = [Split(("q0", "q1"), ("q2",), ("q3", "q4"))]
     material.qrels["q4"] = {**material.qrels["q4"], "elsewhere": 2}
     references = reference_orders(material, ["q3", "q4"], ["P@20", "nDCG@20"])
-    told = collection_numbers(Judged(COLLECTION), material, splits, 4, references)
-    assert (told["documents"], told["queries"], told["test_queries"]) == (52, 5, 2)
-    rows = {row["what"]: row for row in told["rows"]}
-    assert rows["words a query"]["mean"] == 3 and rows["words a document"]["mean"] == 4
-    assert rows["judged documents, all queries used"]["mean"] == 3.2
-    assert (
-        rows["relevant documents, test queries"]["mean"] == 2.5
-        and rows["relevant documents, test queries"]["n"] == 2
-    )
-    assert rows["relevant, but not in the collection, test queries"]["mean"] == 0.5
+    found = collection_numbers(Judged(COLLECTION), material, splits, 4, references)
+    assert (found.documents, found.queries, found.test_queries) == (52, 5, 2)
+    rows = {row.what: row for row in found.rows}
+    assert rows["words per query"].mean == 3 and rows["words per document"].mean == 4
+    assert rows["judged documents, all queries used"].mean == 3.2
+    assert rows["relevant documents, test queries"].mean == 2.5 and rows["relevant documents, test queries"].n == 2
+    assert rows["relevant, but not in the collection, test queries"].mean == 0.5
     seen = [sum(row.docno in QRELS[q] for row in FIRST[q][:4]) for q in ("q3", "q4")]
-    assert rows["judged in the first 4, test queries"]["mean"] == sum(seen) / 2
+    assert rows["judged in the first 4, test queries"].mean == sum(seen) / 2
     best = [_best(q, ("elsewhere",) * (q == "q4")) for q in ("q3", "q4")]
-    assert rows["best possible P@20, test queries"]["mean"] == pytest.approx(sum(p for p, _ in best) / 2)
-    assert rows["best possible nDCG@20, test queries"]["mean"] == pytest.approx(sum(g for _, g in best) / 2)
+    assert rows["best possible P@20, test queries"].mean == pytest.approx(sum(p for p, _ in best) / 2)
+    assert rows["best possible nDCG@20, test queries"].mean == pytest.approx(sum(g for _, g in best) / 2)
     random = [_random(q, ("elsewhere",) * (q == "q4")) for q in ("q3", "q4")]
-    assert rows["random order P@20, test queries"]["mean"] == pytest.approx(sum(p for p, _ in random) / 2)
-    assert rows["random order nDCG@20, test queries"]["mean"] == pytest.approx(sum(g for _, g in random) / 2)
+    assert rows["random order P@20, test queries"].mean == pytest.approx(sum(p for p, _ in random) / 2)
+    assert rows["random order nDCG@20, test queries"].mean == pytest.approx(sum(g for _, g in random) / 2)
     reached = [sum(QRELS[q].get(row.docno, 0) > 0 for row in FIRST[q][:4]) for q in ("q3", "q4")]
-    assert rows["relevant in the first 4, test queries"]["mean"] == sum(reached) / 2
+    assert rows["relevant in the first 4, test queries"].mean == sum(reached) / 2
 
 
 def _best(qid, more=()):

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from whyrank.papers.disentangled.query_length import length_groups, length_table
-from whyrank.papers.disentangled.tables import found_by, only, pooled, table
+from whyrank.papers.disentangled.tables import found_by, length_groups, length_table, only, pooled, table
 from whyrank.papers.disentangled.variants import comparisons, rows_of
 
 M = ["P@20", "nDCG@20"]
@@ -39,8 +38,8 @@ def holm_by_hand(p_values):
 
 
 def test_folds_are_pooled_within_each_seed():
-    told = SimpleNamespace(models=[run(2, 1, b=0.5), run(1, 0, a=0.2), run(1, 1, a=0.4), run(2, 0, b=0.8)])
-    first, second = pooled(told)
+    trained = SimpleNamespace(models=[run(2, 1, b=0.5), run(1, 0, a=0.2), run(1, 1, a=0.4), run(2, 0, b=0.8)])
+    first, second = pooled(trained)
     assert first["P@20"] == {"a": 0.2, "b": 0.8} and second["P@20"] == {"b": 0.5, "a": 0.4}
     assert first["nDCG@20"] == {"a": 0.1, "b": 0.4}
     with pytest.raises(AssertionError, match="one fold only"):
@@ -48,17 +47,19 @@ def test_folds_are_pooled_within_each_seed():
 
 
 def test_seeds_are_averaged_before_queries():
-    told = SimpleNamespace(models=[run(1, 0, a=0.2, b=0.9, c=0.1), run(1, 1, a=0.4, b=0.7, c=0.3)])
+    trained = SimpleNamespace(models=[run(1, 0, a=0.2, b=0.9, c=0.1), run(1, 1, a=0.4, b=0.7, c=0.3)])
     first = {"P@20": {"c": 0.1, "a": 0.1, "b": 0.5}, "nDCG@20": {"a": 0.0, "b": 0.1, "c": 0.2}}
-    found = table("table", [("BM25", "bm25"), ("X", "x")], [("X", "BM25")], found_by({"x": told}, first), ["P@20"])
-    rows = {row["name"]: row for row in found["rows"]}
-    assert rows["X"]["mean"] == pytest.approx((0.3 + 0.8 + 0.2) / 3) and rows["X"]["seeds"] == 2
-    assert rows["X"]["by_seed"] == pytest.approx([(0.2 + 0.9 + 0.1) / 3, (0.4 + 0.7 + 0.3) / 3])
-    assert rows["BM25"]["mean"] == pytest.approx(0.7 / 3) and rows["BM25"]["queries"] == 3
-    (difference,) = found["differences"]
-    assert difference["difference"] == pytest.approx(((0.3 - 0.1) + (0.8 - 0.5) + (0.2 - 0.1)) / 3)
-    assert difference["p"] is None and difference["p_holm"] is None, "three queries are too few"
-    assert rows["X"]["no_interval"] == difference["no_interval"] == "too few queries"
+    found = table(
+        "table", [("BM25", "bm25"), ("X", "x")], [("X", "BM25")], found_by({"x": trained}, first), ["P@20"]
+    )
+    rows = {row.name: row for row in found.rows}
+    assert rows["X"].mean.value == pytest.approx((0.3 + 0.8 + 0.2) / 3) and rows["X"].seeds == 2
+    assert rows["X"].by_seed == pytest.approx([(0.2 + 0.9 + 0.1) / 3, (0.4 + 0.7 + 0.3) / 3])
+    assert rows["BM25"].mean.value == pytest.approx(0.7 / 3) and rows["BM25"].queries == 3
+    (difference,) = found.differences
+    assert difference.comparison.difference.value == pytest.approx(((0.3 - 0.1) + (0.8 - 0.5) + (0.2 - 0.1)) / 3)
+    assert difference.comparison.p is None and difference.comparison.p_holm is None, "three queries are too few"
+    assert rows["X"].mean.no_interval == difference.comparison.difference.no_interval == "too few queries"
 
 
 def test_every_test_of_table_2_is_scipys_and_holm_takes_in_the_whole_table():
@@ -68,7 +69,7 @@ def test_every_test_of_table_2_is_scipys_and_holm_takes_in_the_whole_table():
     trained = {name: training(count, generator, 0.2 * (name == "dgre")) for name, count in seeds.items()}
     first = pooled(training(1, generator))[0]
     found = found_by(trained, first)
-    told = table("table2", rows_of("table2", models), comparisons("table2", models), found, M)
+    compared = table("table2", rows_of("table2", models), comparisons("table2", models), found, M)
 
     means = {"BM25": first}
     for name, title in (("drmm", "DRMM"), ("bert", "BERT"), ("dgre", "DGRe")):
@@ -87,12 +88,12 @@ def test_every_test_of_table_2_is_scipys_and_holm_takes_in_the_whole_table():
             qids = sorted(means[a][measure])
             columns = [[means[one][measure][qid] for qid in qids] for one in (a, b)]
             expected.append(stats.ttest_rel(*columns).pvalue)
-    assert [(row["of"], row["against"], row["measure"]) for row in told["differences"]] == [
+    assert [(row.of, row.against, row.measure) for row in compared.differences] == [
         (a, b, m) for a, b in asked for m in M
     ]
-    assert [row["p"] for row in told["differences"]] == pytest.approx(expected)
-    assert [row["p_holm"] for row in told["differences"]] == pytest.approx(holm_by_hand(expected))
-    assert all(row["queries"] == 12 for row in told["rows"])
+    assert [row.comparison.p for row in compared.differences] == pytest.approx(expected)
+    assert [row.comparison.p_holm for row in compared.differences] == pytest.approx(holm_by_hand(expected))
+    assert all(row.queries == 12 for row in compared.rows)
 
 
 def test_what_is_compared():
@@ -134,20 +135,18 @@ def test_table_6_has_each_group_on_its_own_queries():
         name: [{"P@20": {qid: float(generator.random()) for qid in queries}} for _ in range(count)]
         for name, count in (("bm25", 1), ("bert", 2), ("dgre", 2))
     }
-    told = length_table(queries, values, ["P@20"])
-    assert told["cut"] == 6
-    short = next(row for row in told["rows"] if row["name"] == "BERT" and row["group"] == "at most 6 words")
+    found = length_table(queries, values, ["P@20"])
+    assert found.cut == 6
+    short = next(row for row in found.rows if row.name == "BERT" and row.group == "at most 6 words")
     mine = [[one["P@20"][qid] for qid in list(queries)[:6]] for one in values["bert"]]
-    assert short["mean"] == pytest.approx(np.mean(mine)) and short["queries"] == 6
-    gap = next(
-        row for row in told["differences"] if row["of"] == "DGRe, more than 6 words" and "BERT" in row["against"]
-    )
+    assert short.mean.value == pytest.approx(np.mean(mine)) and short.queries == 6
+    gap = next(row for row in found.differences if row.of == "DGRe, more than 6 words" and "BERT" in row.against)
     columns = [
         np.mean([[one["P@20"][q] for q in list(queries)[6:]] for one in values[n]], 0) for n in ("dgre", "bert")
     ]
-    assert gap["p"] == pytest.approx(stats.ttest_rel(*columns).pvalue)
-    p_values = [row["p"] for row in told["differences"]]
-    assert len(p_values) == 6 and [r["p_holm"] for r in told["differences"]] == pytest.approx(
+    assert gap.comparison.p == pytest.approx(stats.ttest_rel(*columns).pvalue)
+    p_values = [row.comparison.p for row in found.differences]
+    assert len(p_values) == 6 and [row.comparison.p_holm for row in found.differences] == pytest.approx(
         holm_by_hand(p_values)
     ), "both groups are one family"
 

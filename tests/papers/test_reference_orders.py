@@ -7,8 +7,8 @@ import pytest
 
 from whyrank.collections.records import Retrieved
 from whyrank.learning.material import Candidates
-from whyrank.papers.disentangled import reference_orders
-from whyrank.papers.disentangled.reference_orders import in_random_order
+from whyrank.papers.disentangled import collection_numbers
+from whyrank.papers.disentangled.collection_numbers import in_random_order
 
 #: Grades of the candidates of three queries, of different numbers; one has a relevant document that was not found.
 GRADES = {"a": [0, 2, 1, 0, 3], "b": [1, 0, 0], "c": [0, 0]}
@@ -37,7 +37,7 @@ def test_of_many_candidates_some_rotations_are_enough(monkeypatch):
     candidates = Candidates(rows, [], {"q": {f"d{i}": 1 for i in range(100)}})
     found = in_random_order(candidates, ["P@20"])["P@20"]["q"]
     assert found == pytest.approx(100 / 400, abs=0.05)
-    monkeypatch.setattr(reference_orders, "MOST_TURNS", 400)
+    monkeypatch.setattr(collection_numbers, "MOST_TURNS", 400)
     assert in_random_order(candidates, ["P@20"])["P@20"]["q"] == pytest.approx(100 / 400, abs=1e-12)
 
 

@@ -28,9 +28,11 @@ def study(name: str, *, out: Path | str, caller: Caller = SILENT, **options: Any
     `options` are those of `whyrank study NAME`. What was done before in `out` is not done again.
     """
     run = study_of(name)
-    known = set(signature(run).parameters) - {"out", "caller"}
+    parameters = signature(run).parameters
+    known = set(parameters) - {"out", "caller"}
+    more = any(one.kind is one.VAR_KEYWORD for one in parameters.values())  # the study checks these itself
     for option in options:
-        if option not in known:
+        if option not in known and not more:
             raise UserError(f"the study {name} has no option '{option}'", todo=nearest(option, known))
     found: Result = run(**options, out=Path(out), caller=caller)
     return found

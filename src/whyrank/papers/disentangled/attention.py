@@ -1,11 +1,11 @@
-"""How much of what query words and document words read of each other goes to spurious relations.
+"""How much of the attention between query words and document words is on spurious relations.
 
-Of each reading: the attention of the query's words to the document's and back, summed over heads, and the part of
+For each reading: the attention of the query's words to the document's and back, summed over heads, and the part of
 this mass that is on spurious relations. Were attention uniform, the part would be the share of relations that are
-spurious, which stands beside it. The same is asked of DGRe's own word graph under each mask.
+spurious, which is reported, too. The same is computed for DGRe's own word graph under each mask.
 
-Vanilla BERT reads the [CLS] of the last layer only: what words attend to in that layer changes no score of it and
-is not learned. So the layers below the top are what is compared, and the top layer stands by itself, untested.
+Vanilla BERT reads the [CLS] of the last layer only: what words attend to in that layer changes no score and is not
+learned. So the layers below the top are compared, and the top layer is reported by itself, untested.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -22,19 +22,24 @@ from torch import Tensor
 from whyrank.circuits.reading import read_layers
 from whyrank.collections.records import Run
 from whyrank.core.errors import UserError
-from whyrank.core.progress import OpenProgress
+from whyrank.core.progress import OpenProgress, Progress
 from whyrank.encoders.encoder import Encoder
+from whyrank.evaluation.estimate import Estimate
 from whyrank.learning.material import Material
 from whyrank.learning.models.graph_network import GraphNetwork
 from whyrank.learning.models.network import Ingredients, TransformerNetwork
 from whyrank.learning.plan import backbone_checkpoint
-from whyrank.papers.disentangled.graph_mass import graph_shares, graphs_told
+from whyrank.learning.tables import Difference
+from whyrank.papers.disentangled.graph_mass import compare_graphs, graph_shares
 from whyrank.papers.disentangled.kept_models import BEFORE, BERT, DGRE, KeptModels
-from whyrank.papers.disentangled.paired import difference, means, with_holm
+from whyrank.papers.disentangled.paired import corrected, difference, means
 from whyrank.papers.disentangled.relations import UNRELATED, Reading, both_ways, near_threshold, read, share_of
+from whyrank.papers.disentangled.results import AttentionCompared
 
-#: Attention that goes to all words alike.
+#: Equal attention to all words.
 UNIFORM = "uniform"
+#: What is compared.
+SHARE = "share on spurious relations"
 
 
 def chosen_readings(
@@ -59,57 +64,73 @@ def spurious_attention(
     run: Run,
     count: int,
     *,
-    watch: OpenProgress,
+    progress: OpenProgress,
     seed: int = 0,
-) -> dict[str, Any]:
-    """The shares before training, after vanilla and after DGRe, by layer and in all; and of DGRe's graphs."""
+) -> AttentionCompared:
+    """The shares before training, after vanilla and after DGRe, by layer and overall; and of DGRe's graphs."""
     start = Ingredients(backbone_checkpoint(backbone)).backbone().eval()
     groups = {title: [one.network for one in models.opened(title)] for title in (BERT, DGRE)}
+    reader = groups[BERT][0]
     embeddings = start.encoder.word_embeddings.detach()
-    readings = chosen_readings(material, run, groups[BERT][0], embeddings, count, seed)
+    readings = chosen_readings(material, run, reader, embeddings, count, seed)
     if len({one.qid for one in readings}) < 2:
         raise UserError("readings of fewer than two queries", todo="nothing is unrelated: test on more queries")
     if start.encoder.layers < 2:
         raise UserError("the backbone has one layer", todo="BERT learns no attention of words in its top layer")
     threshold = near_threshold(readings)
-    spurious = [one.spurious(threshold) for one in readings]
     encoders = {BEFORE: [start.encoder], **{t: [n.backbone.encoder for n in some] for t, some in groups.items()}}
-    reader = groups[BERT][0]
-    with watch("reading attention", len(readings) * sum(map(len, encoders.values()))) as advance:
-        shares = {
-            title: _mean_of_seeds([_shares(encoder, reader, readings, spurious, advance) for encoder in some])
+    spurious = [one.spurious(threshold) for one in readings]
+    shares = _shares_by_group(encoders, reader, readings, spurious, progress)
+    graphs = [graph_shares(one, readings, threshold) for one in groups[DGRE] if isinstance(one, GraphNetwork)]
+    clusters, relevant = [one.qid for one in readings], [one.relevant for one in readings]
+    layers = summarise_layers(shares, [float(one.float().mean()) for one in spurious], clusters, seed)
+    return AttentionCompared(
+        threshold, UNRELATED, len(readings), len(set(clusters)), _kinds(readings, threshold),
+        {title: len(some) for title, some in encoders.items()}, layers.means, layers.top, layers.layers,
+        layers.differences, compare_graphs(graphs, clusters, relevant, seed),
+    )  # fmt: skip
+
+
+def _shares_by_group(
+    encoders: Mapping[str, Sequence[Encoder]],
+    reader: TransformerNetwork,
+    readings: Sequence[Reading],
+    spurious: Sequence[Tensor],
+    progress: OpenProgress,
+) -> dict[str, np.ndarray]:
+    """[readings, layers + 1] of each group, the mean over its seeds."""
+    with progress("reading attention", len(readings) * sum(map(len, encoders.values()))) as advance:
+        return {
+            title: np.mean([_shares(encoder, reader, readings, spurious, advance) for encoder in some], axis=0)
             for title, some in encoders.items()
         }
-    graphs = [graph_shares(one, readings, threshold) for one in groups[DGRE] if isinstance(one, GraphNetwork)]
-    relevant = [one.relevant for one in readings]
-    clusters = [one.qid for one in readings]
-    return {
-        "threshold": threshold, "unrelated": UNRELATED, "readings": len(readings), "queries": len(set(clusters)),
-        "kinds": _kinds(readings, threshold), "seeds": {title: len(some) for title, some in encoders.items()},
-        **summed_up(shares, [float(one.float().mean()) for one in spurious], clusters, seed),
-        "graphs": graphs_told(graphs, clusters, relevant, seed),
-    }  # fmt: skip
 
 
-def summed_up(
+class LayerShares(NamedTuple):
+    """Means below the top, of the top layer, of each layer; and differences below the top."""
+
+    means: dict[str, Estimate]
+    top: dict[str, Estimate]
+    layers: tuple[dict[str, Estimate], ...]
+    differences: tuple[Difference, ...]
+
+
+def summarise_layers(
     shares: Mapping[str, np.ndarray], uniform: Sequence[float], clusters: Sequence[str], seed: int = 0
-) -> dict[str, Any]:
-    """From shares [readings, layers + 1], the last column of all layers below the top: means and differences,
-    Holm-corrected; and the means of the top layer and of each."""
+) -> LayerShares:
+    """From shares [readings, layers + 1], the last column of all layers below the top; differences are
+    Holm-corrected."""
     whole = {UNIFORM: list(uniform), **{title: one[:, -1].tolist() for title, one in shares.items()}}
     layers = next(iter(shares.values())).shape[1] - 1
+    by_layer = [{title: one[:, layer].tolist() for title, one in shares.items()} for layer in range(layers)]
     pairs = [(BERT, BEFORE), (DGRE, BEFORE), (DGRE, BERT)]
-    return {
-        "means": means(whole, clusters, seed),
-        "top": means({title: one[:, layers - 1].tolist() for title, one in shares.items()}, clusters, seed),
-        "layers": [
-            {"layer": layer, **means({title: one[:, layer].tolist() for title, one in shares.items()}, clusters)}
-            for layer in range(layers)
-        ],
-        "differences": with_holm(
-            [{"of": a, "against": b, **difference(whole[a], whole[b], clusters, seed)} for a, b in pairs]
-        ),
-    }  # fmt: skip
+    found = corrected([difference(whole[a], whole[b], clusters, seed) for a, b in pairs])
+    return LayerShares(
+        means(whole, clusters, seed),
+        means(by_layer[-1], clusters, seed),
+        tuple(means(one, clusters) for one in by_layer),
+        tuple(Difference("attention", a, b, SHARE, one) for (a, b), one in zip(pairs, found, strict=True)),
+    )
 
 
 def _shares(
@@ -117,7 +138,7 @@ def _shares(
     reader: TransformerNetwork,
     readings: Sequence[Reading],
     spurious: Sequence[Tensor],
-    advance: Any,
+    advance: Progress,
 ) -> np.ndarray:
     """[readings, layers + 1] of one model: each layer's share, then that of all below the top."""
     found = []
@@ -130,12 +151,8 @@ def _shares(
     return np.array(found)
 
 
-def _mean_of_seeds(seeds: Sequence[np.ndarray]) -> np.ndarray:
-    return np.mean(np.stack(list(seeds)), axis=0)
-
-
 def _kinds(readings: Sequence[Reading], threshold: float) -> dict[str, float]:
-    """What part of all relations is of which kind."""
+    """The share of each kind of relations."""
     same = torch.cat([one.same.flatten() for one in readings]).float().mean()
     spurious = torch.cat([one.spurious(threshold).flatten() for one in readings]).float().mean()
     return {"same": float(same), "near": 1 - float(same) - float(spurious), "spurious": float(spurious)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +11,7 @@ import torch
 from whyrank.core.errors import UserError
 from whyrank.core.progress import Progress
 from whyrank.learning.models.dgre import DGRe
+from whyrank.papers.disentangled.results import Plane, PlanePoint
 from whyrank.rankers.ranker import Pair
 
 #: scikit-learn's own default, where there are points enough for it.
@@ -34,18 +34,21 @@ def check_scikit_learn() -> None:
 
 def embedded(
     network: DGRe, pairs: Sequence[Pair], relevant: Sequence[bool], seed: int = 0, progress: Progress | None = None
-) -> dict[str, Any]:
-    """The last layer's query and document vectors of a query's candidates: a point each in the plane, and how near
-    the centroids are, by their cosine, where the vectors are: t-SNE keeps neighbours, not distances."""
+) -> Plane:
+    """The last layer's query and document vectors of a query's candidates: one point each in the plane, and how
+    near the centroids are, by their cosine, where the vectors are: t-SNE keeps neighbours, not distances."""
     queries, documents = vectors_of(network, pairs, progress)
     kinds = ["query"] * len(pairs) + [KINDS[1] if one else KINDS[2] for one in relevant]
     every = np.concatenate([queries, documents])
-    points = plane(every, seed).tolist() if len(every) >= FEWEST and np.ptp(every, axis=0).any() else None
-    return {
-        "points": points and [[kind, *point] for kind, point in zip(kinds, points, strict=True)],
-        "cosines": centroid_cosines(every, kinds),
-        "relevant": sum(relevant), "others": len(relevant) - sum(relevant), "perplexity": perplexity(len(every)),
-    }  # fmt: skip
+    shown = len(every) >= FEWEST and np.ptp(every, axis=0).any()
+    points = plane(every, seed).tolist() if shown else []
+    return Plane(
+        tuple(PlanePoint(kind, x, y) for kind, (x, y) in zip(kinds, points, strict=bool(shown))),
+        centroid_cosines(every, kinds),
+        relevant=sum(relevant),
+        others=len(relevant) - sum(relevant),
+        perplexity=perplexity(len(every)),
+    )
 
 
 @torch.no_grad()

@@ -1,4 +1,4 @@
-"""The trained models that a study looks into, opened from their folders, reading one sequence a document."""
+"""The trained models that a study opens, from their folders, reading one sequence per document."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from whyrank.learning.models.network import TransformerNetwork
 from whyrank.learning.trained import Trained
 from whyrank.rankers.load import load
 
-#: The two that are opened, by variant, and their titles.
+#: The two that are opened, by variant, and their names in reports.
 BERT, DGRE = "bert", "dgre"
+GROUPS = {BERT: "BERT", DGRE: "DGRe"}
 #: The backbone that both began as.
 BEFORE = "before training"
 
@@ -26,13 +27,13 @@ class KeptModels:
     max_length: int
 
     def names(self, title: str) -> list[str]:
-        """Of a variant's models, one a seed."""
+        """Of a variant's models, one per seed."""
         return [f"{title}, seed {seed}" for seed in self.of(title)]
 
     def of(self, title: str) -> Mapping[int, Path]:
         """A variant's folders by seed; refused where it could not be trained."""
         if title not in self.folders:
-            raise UserError(f"there is no trained {title} to look into")
+            raise UserError(f"there is no trained {title} to open")
         return self.folders[title]
 
     def opened(self, title: str) -> list[Trained]:

@@ -1,13 +1,12 @@
-"""Vanilla BERT and DGRe, trained on the same data, looked into with whyrank's own tools."""
+"""Vanilla BERT and DGRe, trained on the same data, analysed with whyrank's own tools."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from whyrank.core.errors import UserError
+from whyrank.collections.records import Run
 from whyrank.core.progress import OpenProgress
 from whyrank.core.stages import Stages
 from whyrank.learning.plan import Plan
@@ -15,49 +14,57 @@ from whyrank.papers.disentangled.attention import spurious_attention
 from whyrank.papers.disentangled.audits import audited
 from whyrank.papers.disentangled.head_maps import head_maps
 from whyrank.papers.disentangled.kept_models import KeptModels
+from whyrank.papers.disentangled.results import AttentionCompared, AuditsCompared, HeadMaps
 from whyrank.papers.disentangled.sizes import Sizes
 
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """The models of a plan's first fold, on its test queries; rows of patching go to `folder`."""
+    """The models of a plan's first fold, on its test queries; rows of patching go to `folder`. Each analysis is
+    kept as a stage."""
 
     plan: Plan
     backbone: str
     models: KeptModels
     sizes: Sizes
     folder: Path
+    stages: Stages
+    progress: OpenProgress
     seed: int = 0
 
-    def data(self, stages: Stages, watch: OpenProgress) -> Iterator[tuple[str, Any]]:
-        """Audits, head maps and attention by name, each kept as a stage."""
-        material, collection, sizes = self.plan.material, self.plan.collection, self.sizes
-        names = {
-            "audits": f"audits-{sizes.audit}-seeds{sizes.seeds}",
-            "heads": f"heads-{sizes.pairs}-seeds{sizes.seeds}",
-            "attention": f"attention-{sizes.readings}-seeds{sizes.seeds}",
-        }  # fmt: skip
-        run = {qid: rows for qid in self.plan.splits[0].test if (rows := material.candidates[qid])}
-        shared: dict[str, Any] = {"watch": watch, "seed": self.seed}
-        work: dict[str, Callable[[], Any]] = {
-            "audits": lambda: audited(
-                self.models, collection, run, sizes.audit, shards=stages.shards(names["audits"]), **shared
-            ),
-            "heads": lambda: head_maps(
-                self.models, self.backbone, collection, run, sizes.pairs,
-                folder=self.folder / f"{sizes.pairs}-pairs", shards=stages.shards(names["heads"]), **shared,
-            ),
-            "attention": lambda: spurious_attention(
-                self.models, self.backbone, material, run, sizes.readings, **shared
-            ),
-        }  # fmt: skip
-        for name, make in work.items():
-            yield name, _done_or_why(stages, names[name], make)
+    @cached_property
+    def run(self) -> Run:
+        """The candidates of the test queries that have some."""
+        candidates = self.plan.material.candidates
+        return {qid: rows for qid in self.plan.splits[0].test if (rows := candidates[qid])}
 
+    def audits(self) -> AuditsCompared:
+        name, count = f"audits-{self.sizes.audit}-seeds{self.sizes.seeds}", self.sizes.audit
+        return self.stages.typed(
+            name, AuditsCompared,
+            lambda: audited(
+                self.models, self.plan.collection, self.run, count, shards=self.stages.shards(name),
+                progress=self.progress, seed=self.seed,
+            ),
+        )  # fmt: skip
 
-def _done_or_why(stages: Stages, name: str, make: Callable[[], Any]) -> Any:
-    """A stage, or why it cannot be done, which is not kept: it may be possible the next time."""
-    try:
-        return stages.get(name, make)
-    except UserError as error:
-        return {"lacking": str(error)}
+    def heads(self) -> HeadMaps:
+        name, count = f"heads-{self.sizes.pairs}-seeds{self.sizes.seeds}", self.sizes.pairs
+        return self.stages.typed(
+            name, HeadMaps,
+            lambda: head_maps(
+                self.models, self.backbone, self.plan.collection, self.run, count,
+                folder=self.folder / f"{count}-pairs", shards=self.stages.shards(name), progress=self.progress,
+                seed=self.seed,
+            ),
+        )  # fmt: skip
+
+    def attention(self) -> AttentionCompared:
+        name, count = f"attention-{self.sizes.readings}-seeds{self.sizes.seeds}", self.sizes.readings
+        return self.stages.typed(
+            name, AttentionCompared,
+            lambda: spurious_attention(
+                self.models, self.backbone, self.plan.material, self.run, count, progress=self.progress,
+                seed=self.seed,
+            ),
+        )  # fmt: skip

@@ -1,26 +1,30 @@
-"""The numbers of 'Disentangled Graph Recurrent Network for Document Ranking', and its order of models beside ours.
+"""The numbers of 'Disentangled Graph Recurrent Network for Document Ranking', and its findings beside ours.
 
-The paper's collections are others, so no number of ours can agree with one of its: only which of two models is
-the better is compared.
+The paper's collections are others, so its numbers cannot be reproduced here: only which of two models is better is
+compared.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
-from whyrank.evaluation.estimate import is_significant, p_text, row_text, significance_text
-from whyrank.pages.findings import Beside
+from whyrank.evaluation.estimate import p_text, significance_text
+from whyrank.pages.findings import Finding
+from whyrank.pages.numbers import counted
 
-Told = Mapping[str, Any]
+if TYPE_CHECKING:
+    from whyrank.learning.tables import Difference
+    from whyrank.papers.disentangled.results import Disentangled, LengthTable, Table
+
 #: P@20 and nDCG@20.
 Both = tuple[float, float]
 MEASURES = ("P@20", "nDCG@20")
 #: The measure whose order is compared.
 ORDERED = "nDCG@20"
-#: Words at which the paper parts its queries.
+#: Queries of so many words are short in the paper's Table 6, longer ones long.
 PAPERS_CUT = 3
-#: The rows of Table 2 that are no models: the candidates in random order, and in the order of their grades.
+#: Rows of Table 2 that are not models: the candidates in random order, and in the order of their grades.
 NO_MODELS = ("random order", "best possible")
 
 ROBUST04: dict[str, Both] = {
@@ -57,7 +61,7 @@ TITLES = {
     "table5": "Table 5: mutual information", "table6": "Table 6: query length",
     "layers": "How many layers are refined",
 }  # fmt: skip
-#: What an ablation's rows are called where several tables stand together.
+#: Names of an ablation's rows where several tables are listed together.
 KINDS = {"table3": "masking", "table4": "distance", "table5": "information", "layers": "DGRe,"}
 
 
@@ -67,63 +71,62 @@ def papers_number(part: str, column: str, row: str, measure: str) -> float | Non
     return both[MEASURES.index(measure)] if both and measure in MEASURES else None
 
 
-def findings(told: Told) -> list[Beside]:
+def findings(study: Disentangled) -> tuple[Finding, ...]:
     """Every order of two models that the paper reports and this study tested, and the order of all."""
-    found = [*_order(told)]
+    found = [*_order(study)]
     for part in ("table2", "table3", "table4", "table5"):
-        if told["tables"].get(part):
-            found += _pairs(part, told["tables"][part])
-    if told["tables"].get("table6"):
-        found += _lengths(told["tables"]["table6"])
-    return found
+        if part in study.tables:
+            found += _pairs(part, study.tables[part])
+    if study.table6:
+        found += _lengths(study.table6)
+    return tuple(found)
 
 
-def _pairs(part: str, table: Told) -> Iterator[Beside]:
+def _pairs(part: str, table: Table) -> Iterator[Finding]:
     (paper, *_) = PAPER[part].values()
-    for row in table["differences"]:
-        if row["measure"] == ORDERED and row["of"] in paper and row["against"] in paper:
-            a, b = paper[row["of"]][1], paper[row["against"]][1]
+    for row in table.differences:
+        if row.measure == ORDERED and row.of in paper and row.against in paper:
             kind = f"{KINDS[part]} " if part in KINDS else ""
-            yield _beside(f"{kind}{row['of']} against {row['against']}, {ORDERED}", a, b, row)
+            what = f"{kind}{row.of} against {row.against}, {ORDERED}"
+            yield _finding(what, paper[row.of][1], paper[row.against][1], row)
 
 
-def _lengths(table: Told) -> Iterator[Beside]:
-    """By the paper's own groups, where ours are cut at the same length; other groups are no test of it."""
-    if table["cut"] != PAPERS_CUT:
+def _lengths(table: LengthTable) -> Iterator[Finding]:
+    """By the paper's own groups, where ours are cut at the same length; other groups do not test it."""
+    if table.cut != PAPERS_CUT:
         return
-    groups = list(dict.fromkeys(row["group"] for row in table["rows"]))
+    groups = list(dict.fromkeys(row.group for row in table.rows))
     for group, paper in zip(groups, PAPER["table6"].values(), strict=True):
-        for row in table["differences"]:
-            one, other = (row[side].removesuffix(f", {group}") for side in ("of", "against"))
-            if row["measure"] == ORDERED and (one, other) == ("DGRe", "BERT") and row["of"].endswith(group):
-                yield _beside(f"DGRe against BERT, queries of {group}", paper[one][1], paper[other][1], row)
+        for row in table.differences:
+            one, other = (side.removesuffix(f", {group}") for side in (row.of, row.against))
+            if row.measure == ORDERED and (one, other) == ("DGRe", "BERT"):
+                yield _finding(f"DGRe against BERT, queries of {group}", paper[one][1], paper[other][1], row)
 
 
-def _beside(what: str, a: float, b: float, row: Told) -> Beside:
+def _finding(what: str, a: float, b: float, row: Difference) -> Finding:
     """Agrees or differs only where ours is significant; the paper's numbers are those of Robust04."""
-    sign = "above" if a > b else "below"
-    shown = f"{row_text(row, 'difference', '+.4f')}, p {p_text(row['p_holm'], row['queries'])}"
-    sure = is_significant(row["p_holm"])
-    holds = ((row["difference"] > 0) == (a > b)) if sure else None
-    told = "significant" if sure else f"{significance_text(row['p_holm'])}: our data do not tell"
-    return Beside.holds(
-        what, f"{sign}: {a:.4f}, {b:.4f} (Robust04)", shown, f"{row['queries']} queries", holds, told
-    )
+    compared, queries = row.comparison, row.comparison.difference.queries
+    shown = f"{compared.difference:+.4f}, p {p_text(compared.p_holm, queries)}"
+    holds = (((compared.difference.value or 0.0) > 0) == (a > b)) if compared.is_significant else None
+    why = significance_text(compared.p_holm)
+    why += "" if compared.is_significant else ": our data do not decide it"
+    paper = f"{'above' if a > b else 'below'}: {a:.4f}, {b:.4f} (Robust04)"
+    return Finding.holds(what, paper, shown, counted(queries, "query", "queries"), holds, why)
 
 
-def _order(told: Told) -> Iterator[Beside]:
+def _order(study: Disentangled) -> Iterator[Finding]:
     """The order of all models that both have, and how alike it is."""
-    table = told["tables"].get("table2")
-    rows = [row for row in (table or {}).get("rows", ()) if row["measure"] == ORDERED and row["name"] in ROBUST04]
+    table = study.tables.get("table2")
+    rows = [row for row in (table.rows if table else ()) if row.measure == ORDERED and row.name in ROBUST04]
     if len(rows) < 3:
         return
-    ours = {row["name"]: row["mean"] for row in rows}
+    ours = {row.name: row.mean.value or 0.0 for row in rows}
     theirs = {name: ROBUST04[name][1] for name in ours}
     shown = [" > ".join(sorted(one, key=lambda name: -one[name])) for one in (theirs, ours)]
-    yield Beside.holds(
+    why = f"Kendall's tau {_kendall(theirs, ours):+.2f}; the tests below say which of them differ"
+    yield Finding.holds(
         f"order of {len(ours)} models by {ORDERED}", f"{shown[0]} (Robust04)", shown[1],
-        f"{rows[0]['queries']} queries", None,
-        f"Kendall's tau {_kendall(theirs, ours):+.2f}; the tests below say which of them differ",
+        counted(rows[0].queries, "query", "queries"), None, why,
     )  # fmt: skip
 
 

@@ -2,265 +2,193 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
 
-from whyrank.core.errors import UserError
-from whyrank.core.progress import OpenProgress
+from whyrank.collections.catalogue import open_collection
+from whyrank.collections.given import first_stage_of
+from whyrank.core.atomic import remove_folder
+from whyrank.core.caller import SILENT, Caller
+from whyrank.core.errors import UserError, nearest
 from whyrank.core.results import plain
+from whyrank.core.runs import Run
 from whyrank.core.stages import Stages
-from whyrank.learning.judgements import JudgementsUsed
-from whyrank.learning.material import Material, Values
-from whyrank.learning.optimisation import NotFinite
-from whyrank.learning.plan import Plan
-from whyrank.learning.results import Training
-from whyrank.learning.side_by_side import Task, tasks_of
-from whyrank.learning.summary import first_stage_values
-from whyrank.papers.disentangled.collection_numbers import collection_numbers
-from whyrank.papers.disentangled.figures import QueryFigures
-from whyrank.papers.disentangled.kept_models import KeptModels
-from whyrank.papers.disentangled.opened import Opened
-from whyrank.papers.disentangled.query_length import length_table
-from whyrank.papers.disentangled.reference_orders import reference_orders
-from whyrank.papers.disentangled.sizes import PASSAGE_MODELS
-from whyrank.papers.disentangled.tables import found_by, table
-from whyrank.papers.disentangled.trainings import Trainings, Watching
+from whyrank.engines.engine import open_workers
+from whyrank.learning.judgements import JudgementsUsed, judged
+from whyrank.learning.plan import Plan, backbone_checkpoint
+from whyrank.papers.disentangled.embeddings import check_scikit_learn
+from whyrank.papers.disentangled.one_query import QueryFigures
+from whyrank.papers.disentangled.results import (
+    About,
+    Disentangled,
+    FoldSizes,
+)
+from whyrank.papers.disentangled.sizes import Sizes
+from whyrank.papers.disentangled.trainings import TrainingSetup, check_settings, fewer_tests
 from whyrank.papers.disentangled.variants import (
-    ABLATIONS,
-    BM25,
     MODELS,
+    PARTS,
     VARIANTS,
     Variant,
-    comparisons,
-    rows_of,
+    parse_models,
+    parse_parts,
     variants_of,
 )
-from whyrank.papers.disentangled.what_is_read import sampled_pairs, what_is_read
+from whyrank.papers.study import Study, run_study
+from whyrank.text.wordnet import wordnet_synonyms
 
-#: Told before each training: its number, how many there are, and what it is; and whether it was done before.
-Announce = Callable[[int, int, Variant, bool], object]
-#: Told of a training that could not be finished, and why.
-Regret = Callable[[Variant, str], object]
-#: Fits every job that is to be done, given with its steps. Gives each as soon as it is over, and why it came to
-#: nothing where its loss is no number.
-Beside = Callable[[Mapping[Task, int]], Iterable[tuple[Task, UserError | None]]]
-#: Variant -> what train.json says of it.
-Trained = Mapping[str, Training]
-#: Variant -> why it could not be trained.
-Lacking = Mapping[str, str]
+T = TypeVar("T")
+#: Collections whose own judgements are a test, and what to learn from.
+TRAIN_QRELS = {"trec-rag-2024": "trec-rag-2024/umbrela"}
+#: The shape of what stages hold: another name for another shape, and older folders do them again.
+STAGES = "3"
+BACKBONE, QUICK_BACKBONE = "bi-minilm-l6", "bi-minilm-l3"
+QUICK_MODELS = "bm25,drmm,bert,lgre,dgre"
+
+
+def study(
+    backbone: str | None = None,
+    collection: str = "trec-rag-2024",
+    *,
+    out: Path,
+    run: Path | None = None,
+    train_qrels: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    only: str | None = None,
+    models: str | None = None,
+    ours: bool = True,
+    query: str | None = None,
+    workers: int | None = None,
+    quick: bool = False,
+    seed: int = 0,
+    caller: Caller = SILENT,
+    **sizes: int | float | None,
+) -> Disentangled:
+    """DGRe and its baselines: Tables 1 to 6 and Figures 6 to 8 of the paper; then BERT and DGRe opened.
+
+    `only` some parts (`table2,opened`), `models` some rows of Table 2, without `ours` no rows that the paper has
+    not. `settings` are of all trainings, `sizes` the fields of `Sizes`; `quick` has small ones.
+    """
+    chosen = _sizes(sizes, quick)
+    parts, rows = parse_parts(only), parse_models(models or (QUICK_MODELS if quick else None))
+    start = backbone or (QUICK_BACKBONE if quick else BACKBONE)
+    setup = training_setup(collection, start, chosen, run, train_qrels, settings or {}, seed)
+    if chosen.tests is not None and setup.what.test is None:
+        raise UserError("tests without a fixed test", todo="give queries, or train_qrels to fix a test")
+    return run_disentangled(DisentangledStudy(setup, parts, rows, query, workers, ours, quick), out, caller)
+
+
+def run_disentangled(asked: DisentangledStudy, out: Path, caller: Caller = SILENT) -> Disentangled:
+    """What can be refused is refused before anything is trained, or the folder claimed."""
+    asked.check()
+    found = run_study(asked, out, caller)
+    assert isinstance(found, Disentangled)
+    return found
+
+
+def _sizes(given: Mapping[str, Any], quick: bool) -> Sizes:
+    base = Sizes.quick() if quick else Sizes()
+    for name in given:
+        if name not in vars(base):
+            raise UserError(f"the study disentangled has no option '{name}'", todo=nearest(name, vars(base)))
+    return replace(base, **{name: value for name, value in given.items() if value is not None})
+
+
+def training_setup(
+    collection: str,
+    backbone: str,
+    sizes: Sizes,
+    run: Path | None = None,
+    train_qrels: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    seed: int = 0,
+) -> TrainingSetup:
+    """What all trainings share, opened; wrong settings are refused before that."""
+    check_settings(settings or {})
+    backbone_checkpoint(backbone)
+    if train_qrels is None and (sizes.folds or 1) == 1:
+        train_qrels = TRAIN_QRELS.get(collection)
+    what = fewer_tests(judged(open_collection(collection), train_qrels, most=sizes.queries), sizes.tests)
+    first, origin = first_stage_of(what.collection, run, sizes.depth)
+    first_name = "BM25" if run is None else "first stage"
+    return TrainingSetup(what, first, origin, backbone, sizes, seed, settings or {}, first_name)
 
 
 @dataclass(frozen=True, eq=False)
-class DisentangledStudy:
-    """Parts of the paper on one collection. `query` is the one that figures show; `watch` shows work that is no
-    training, `watching` a training; `beside` fits jobs side by side, not one after another; without `ours`
-    Tables 3 and 5 have the paper's rows only."""
+class DisentangledStudy(Study):
+    """Parts of the paper on one collection. `query` is the one that figures show; without `ours` Tables 3 and 5
+    have the paper's rows only."""
 
-    trainings: Trainings
-    parts: Sequence[str]
-    models: Sequence[str]
-    stages: Stages
-    watch: OpenProgress
-    watching: Watching
-    announce: Announce
+    NAME: ClassVar[str] = "disentangled"
+
+    setup: TrainingSetup
+    parts: Sequence[str] = PARTS
+    models: Sequence[str] = MODELS
     query: str | None = None
-    regret: Regret = lambda variant, why: None
-    beside: Beside | None = None
+    workers: int | None = None
     ours: bool = True
+    quick: bool = False
 
-    @cached_property
-    def plan(self) -> Plan:
-        """Vanilla BERT's training: its material and its folds are those of all."""
-        return self.trainings.ground.plan(VARIANTS["bert"])
+    def inputs(self) -> dict[str, Any]:
+        setup = self.setup
+        sizes, settings = setup.sizes.shared(), dict(setup.settings)
+        return {**setup.inputs(), "sizes": sizes, "seed": setup.seed, "settings": settings}
 
-    @property
-    def material(self) -> Material:
-        return self.plan.material
+    def facts(self) -> dict[str, Any]:
+        asked = {"models": list(self.models), "query": self.query, "workers": self.workers, "ours": self.ours}
+        return {**plain(self.about), **asked}
 
-    @property
-    def tested(self) -> list[str]:
-        """The test queries of all folds."""
-        return [qid for split in self.plan.splits for qid in split.test]
+    def results(self, run: Run) -> Iterator[Disentangled]:
+        assert run.path is not None
+        from whyrank.papers.disentangled.work import StudyWork
 
-    @cached_property
-    def references(self) -> dict[str, Values]:
-        """Rows of Table 2 that are no models, which Table 1 tells, too."""
-        if not {"table1", "table2"} & {*self.parts}:
-            return {}
-        measures = self.plan.settings.measures
-        return self.stages.get("references", lambda: reference_orders(self.material, self.tested, measures))
+        work = StudyWork(self, run, Stages(run.path / "stages" / STAGES))
+        yield from work.results()
+        remove_folder(run.path / "stages" / STAGES / "shards")
+
+    def check(self) -> None:
+        """Raises for what can be refused before anything is trained: tools, folds, lengths, settings, query."""
+        if self.workers:
+            open_workers(self.workers)
+        if "figures" in self.parts:
+            check_scikit_learn()
+        if "opened" in self.parts:
+            _check_wordnet()
+        self.setup.check(self.variants)
+        assert self.figures.qid in self.plan.material.queries
 
     @property
     def variants(self) -> list[Variant]:
         return variants_of(self.parts, self.models, ours=self.ours)
 
-    def check(self) -> None:
-        """Raises for what can be refused before anything is trained: folds, lengths, settings, the query."""
-        self.trainings.ground.check(self.variants)
-        assert self.figures.qid in self.material.queries
-
-    def results(self) -> Iterator[dict[str, Any]]:
-        """What study.json says after each training, then after the figures and each way to open the models: what
-        fails later takes nothing away that is measured."""
-        for trained, lacking in self.train():
-            told = self.tabled(trained, lacking)
-            yield told
-        if "figures" in self.parts:
-            told = {**told, "figures": self._figures(trained)}
-            yield told
-        if "opened" in self.parts:
-            for name, one in self._opened(trained).data(self.stages, self.watch):
-                told = {**told, "opened": {**told.get("opened", {}), name: one}}
-                yield told
-
-    def tabled(self, trained: Trained, lacking: Lacking) -> dict[str, Any]:
-        """All that is known of what is trained so far."""
-        measures = list(self.plan.settings.measures)
-        told: dict[str, Any] = {
-            **self.about(),
-            "trainings": [_told(one, trained[one.name]) for one in self.variants if one.name in trained],
-            "reading": self.stages.get("reading", self._reading) if trained else None,
-            "one_passage": [VARIANTS[name].title for name in self._of_one_passage if name in trained],
-            "cut_queries": len({*self.plan.cut_queries} & {*self.tested}), "lacking": dict(lacking),
-            "to_do": [one.name for one in self.variants if one.name not in {*trained, *lacking}],
-            "measures": measures, "tables": self.tables(trained, measures),
-        }  # fmt: skip
-        if "table1" in self.parts:
-            told["collection_numbers"] = self.stages.get("collection", self._numbers)
-        return told
-
-    def _reading(self) -> dict[str, Any]:
-        ground = self.trainings.ground
-        told = {name: ground.sizes.settings_of(VARIANTS[name]) for name in MODELS if name != BM25}
-        pieces = self.plan.backbone.pieces(ground.sizes.max_length)
-        return what_is_read(pieces, sampled_pairs(self.material, self.tested), told)
-
-    @property
-    def _of_one_passage(self) -> list[str]:
-        """Models of passages that have only one of a document."""
-        sizes = self.trainings.ground.sizes
-        return [name for name in PASSAGE_MODELS if sizes.settings_of(VARIANTS[name])["chunks"] == 1]
-
-    def _figures(self, trained: Trained) -> dict[str, Any]:
-        """The figures' data, or why there are none."""
-        try:
-            return self.figures.data(self.kept(trained), self.stages, self.watch)
-        except UserError as error:
-            return {"lacking": str(error)}
+    @cached_property
+    def plan(self) -> Plan:
+        """Vanilla BERT's training: its material and its folds are those of all."""
+        return self.setup.plan(VARIANTS["bert"])
 
     @property
     def figures(self) -> QueryFigures:
-        return QueryFigures(self.plan, self.query, self.trainings.ground.seed)
+        return QueryFigures(self.plan, self.query, self.setup.seed)
 
-    def _opened(self, trained: Trained) -> Opened:
-        ground, folder = self.trainings.ground, self.trainings.folder.parent / "heads"
-        return Opened(self.plan, ground.backbone, self.kept(trained), ground.sizes, folder, ground.seed)
-
-    def about(self) -> dict[str, Any]:
-        ground = self.trainings.ground
-        return {
-            "collection": ground.what.collection.name, "backbone": ground.backbone, "first_stage": ground.origin,
-            "sizes": asdict(ground.sizes), "told": dict(ground.told), "seed": ground.seed,
-            "parts": list(self.parts), "select": self.plan.settings.select,
-            "fixed_test": ground.what.test is not None,
-            "judgements": plain(JudgementsUsed.of(ground.what, self.plan.splits)),
-            "folds": [{part: len(qids) for part, qids in split} for split in self.plan.splits],
-            "not_found": self.material.not_found,
-        }  # fmt: skip
-
-    def train(self) -> Iterator[tuple[Trained, Lacking]]:
-        """What train.json says of each variant so far, and why some are lacking: after each training that was not
-        done before, and last of all of them."""
-        found: dict[str, Training] = {}
-        lacking: dict[str, str] = {}
-        for number, (variant, lost) in enumerate(self._one_by_one(), start=1):
-            done = self.trainings.is_done(variant)
-            self.announce(number, len(self.variants), variant, done)
-            result = lost or self._train(variant)
-            if isinstance(result, UserError):
-                lacking[variant.name] = result.what
-                self.regret(variant, result.what)
-            else:
-                found[variant.name] = result
-            if not done and number < len(self.variants):
-                yield found, lacking
-        yield found, lacking
-
-    def _train(self, variant: Variant) -> Training | UserError:
-        """What train.json says of a variant, or why it came to nothing: its loss was no number."""
-        try:
-            return self.trainings.train(variant, self.watching)
-        except UserError as error:
-            if isinstance(error.__cause__, NotFinite):
-                return error
-            raise
-
-    def _one_by_one(self) -> Iterator[tuple[Variant, UserError | None]]:
-        """Those that are done before, then the others: to be trained now or, side by side, as they come; and why
-        one of these came to nothing."""
-        tasks = self.tasks() if self.beside else {}
-        left = Counter(task.name for task in tasks)
-        ready = [variant for variant in self.variants if not left[variant.name]]
-        for variant in sorted(ready, key=lambda one: not self.trainings.is_done(one)):
-            yield variant, None
-        lost: dict[str, UserError] = {}
-        for task, why in self.beside(tasks) if self.beside else ():
-            left[task.name] -= 1
-            if why:
-                lost[task.name] = why
-            if not left[task.name]:
-                yield VARIANTS[task.name], lost.get(task.name)
-
-    def tasks(self) -> dict[Task, int]:
-        """Every job that is to be done, and its steps."""
-        found: dict[Task, int] = {}
-        for variant in self.variants:
-            if not self.trainings.is_done(variant):
-                found |= tasks_of(variant.name, self.trainings.training(variant))
-        return found
-
-    def tables(self, trained: Trained, measures: Sequence[str]) -> dict[str, Any]:
-        found, seed = found_by(trained, first_stage_values(self.plan)), self.trainings.ground.seed
-        first = self.trainings.ground.first_name
-        found |= {order: [values] for order, values in self.references.items()}
-        told: dict[str, Any] = {}
-        for part in ("table2", *ABLATIONS):
-            if part in self.parts:
-                rows = [
-                    *rows_of(part, self.models, first, ours=self.ours),
-                    *((order, order) for order in self.references if part == "table2"),
-                ]
-                pairs = comparisons(part, self.models, first, ours=self.ours)
-                told[part] = table(part, rows, pairs, found, measures, seed)
-        if "table6" in self.parts:
-            tested = {qid: self.material.queries[qid] for qid in self.tested}
-            told["table6"] = length_table(tested, found, measures, seed, first)
-        return told
-
-    def _numbers(self) -> dict[str, Any]:
-        ground = self.trainings.ground
-        how = ground.sizes.depth, self.references
-        return collection_numbers(ground.what, self.material, self.plan.splits, *how)
-
-    def kept(self, trained: Trained) -> KeptModels:
-        """The models of the first fold, by variant."""
-        folders = {
-            name: self.trainings.models(VARIANTS[name], told)
-            for name, told in trained.items()
-            if VARIANTS[name].kept
-        }
-        return KeptModels(folders, self.trainings.ground.sizes.max_length)
+    @cached_property
+    def about(self) -> About:
+        setup, plan = self.setup, self.plan
+        return About(
+            setup.what.collection.name, setup.backbone, setup.origin, setup.sizes, dict(setup.settings),
+            setup.seed, tuple(self.parts), plan.settings.select, setup.what.test is not None,
+            JudgementsUsed.of(setup.what, plan.splits),
+            tuple(FoldSizes(*(len(qids) for _, qids in split)) for split in plan.splits), plan.material.not_found,
+            plan.settings.measures, self.quick,
+        )  # fmt: skip
 
 
-def _told(variant: Variant, told: Training) -> dict[str, Any]:
-    """What the study's report says of a training; the rest is in its own."""
-    chosen = [one.chosen for one in told.models]
-    return {
-        "name": variant.name, "title": variant.title, "model": variant.model, "seeds": list(told.seeds),
-        "folds": len(told.folds), "chosen": chosen, "idle": chosen.count(0),
-        "epochs": [len(one.history) - 1 for one in told.models], "pairs": list(told.pairs),
-        "settings": plain(told.settings), "report": f"trainings/{variant.name}/report.html",
-    }  # fmt: skip
+def _check_wordnet() -> None:
+    """The audits need it in the end: better refused before trainings of hours."""
+    try:
+        wordnet_synonyms("word")
+    except UserError as error:
+        todo = f"{error.todo}; or leave out the part 'opened' (only)"
+        raise UserError(f"the audits need WordNet: {error.what}", where=error.where, todo=todo) from error

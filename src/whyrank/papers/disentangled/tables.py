@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from statistics import median_low
+from typing import NamedTuple
 
 from whyrank.learning.material import Values
 from whyrank.learning.results import Training
 from whyrank.learning.summary import by_seed
-from whyrank.learning.tables import differences, table_row
-from whyrank.papers.disentangled.variants import BM25, Row
+from whyrank.learning.tables import compare
+from whyrank.papers.disentangled.paper import PAPERS_CUT
+from whyrank.papers.disentangled.results import LackingRow, LengthTable, Row, Table
+from whyrank.papers.disentangled.variants import BM25, Label, comparisons, rows_of
+from whyrank.text.words import words
 
+#: How many queries each group of Table 6 must have for the paper's cut.
+ENOUGH = 40
 #: Variant -> the values of each seed; the first stage has one.
 Found = Mapping[str, Sequence[Values]]
 
@@ -28,28 +34,21 @@ def found_by(trainings: Mapping[str, Training], first: Values) -> dict[str, list
 
 def table(
     name: str,
-    rows: Iterable[Row],
+    rows: Iterable[Label],
     pairs: Sequence[tuple[str, str]],
     found: Found,
     measures: Sequence[str],
     seed: int = 0,
-) -> dict[str, Any]:
+) -> Table:
     """A table's rows, each a mean over queries with its interval (the seeds of a query averaged first, drawn
-    together), and the paired t-tests of `pairs` of rows, Holm-corrected over the whole table. A row whose training
-    could not be finished is `lacking`."""
+    together), and the paired t-tests of `pairs` of rows, Holm-corrected over the whole table."""
     every = list(rows)
     known = [(label, variant) for label, variant in every if variant in found]
     values = {label: found[variant] for label, variant in known}
-    told = [
-        {**table_row(label, measure, values[label], seed), "variant": variant, "seeds": len(values[label])}
-        for label, variant in known
-        for measure in measures
-    ]
-    tested = [(one, other) for one, other in pairs if one in values and other in values]
-    return {
-        "rows": told, "differences": differences(name, tested, values, measures, seed),
-        "lacking": [{"name": label, "variant": variant} for label, variant in every if variant not in found],
-    }  # fmt: skip
+    means = [Row.of_variant(label, measure, found[label[1]], seed) for label in known for measure in measures]
+    compared = [(one, other) for one, other in pairs if one in values and other in values]
+    lacking = [LackingRow(label, variant) for label, variant in every if variant not in found]
+    return Table(tuple(means), compare(name, compared, values, measures, seed), tuple(lacking))
 
 
 def only(found: Found, qids: Iterable[str]) -> dict[str, list[Values]]:
@@ -62,3 +61,60 @@ def only(found: Found, qids: Iterable[str]) -> dict[str, list[Values]]:
         ]
         for name, seeds in found.items()
     }
+
+
+class LengthGroups(NamedTuple):
+    """Queries of at most `cut` words, and of more; `rule` says why the cut is there."""
+
+    cut: int
+    rule: str
+    short: tuple[str, ...]
+    long: tuple[str, ...]
+
+    def named(self) -> dict[str, tuple[str, ...]]:
+        return {f"at most {self.cut} words": self.short, f"more than {self.cut} words": self.long}
+
+
+def length_groups(queries: Mapping[str, str]) -> LengthGroups | None:
+    """At 3 words, as the paper, where both groups then have 40 queries; else at the median, or below it where no
+    query is longer. None where all queries are of one length."""
+    lengths = {qid: len(words(text)) for qid, text in queries.items()}
+    distinct = sorted(set(lengths.values()))
+    if len(distinct) < 2:
+        return None
+    papers = _cut_at(lengths, PAPERS_CUT, "3 words, as in the paper")
+    if min(len(papers.short), len(papers.long)) >= ENOUGH:
+        return papers
+    middle = median_low(list(lengths.values()))
+    cut = middle if middle < distinct[-1] else distinct[-2]
+    place = "the median" if cut == middle else "below the median, as no query is longer than that"
+    if cut == PAPERS_CUT:
+        return papers._replace(rule=f"{place}, and 3 words, as in the paper")
+    sizes = f"{len(papers.short)} and {len(papers.long)}"
+    return _cut_at(lengths, cut, f"{place}; at 3 words, as in the paper, there would be {sizes} queries")
+
+
+def _cut_at(lengths: Mapping[str, int], cut: int, rule: str) -> LengthGroups:
+    short = tuple(qid for qid, length in lengths.items() if length <= cut)
+    return LengthGroups(cut, rule, short, tuple(qid for qid in lengths if lengths[qid] > cut))
+
+
+def length_table(
+    queries: Mapping[str, str], found: Found, measures: Sequence[str], seed: int = 0, first: str = "BM25"
+) -> LengthTable | None:
+    """Table 6, Holm-corrected over both groups; None where there are no two groups."""
+    groups = length_groups(queries)
+    if groups is None:
+        return None
+    known = [(label, variant) for label, variant in rows_of("table6", first=first) if variant in found]
+    labels = {label for label, _ in known}
+    asked = [(a, b) for a, b in comparisons("table6", first=first) if {a, b} <= labels]
+    rows, values, pairs = [], {}, []
+    for group, qids in groups.named().items():
+        some = only(found, qids)
+        for label, variant in known:
+            values[f"{label}, {group}"] = some[variant]
+            rows += [Row.of_variant((label, variant), measure, some[variant], seed, group) for measure in measures]
+        pairs += [(f"{a}, {group}", f"{b}, {group}") for a, b in asked]
+    tested = compare("table6", pairs, values, measures, seed)
+    return LengthTable(tuple(rows), tested, cut=groups.cut, rule=groups.rule)

@@ -1,7 +1,7 @@
 """The trainings of a study: each variant is one training of `whyrank train`, in a run folder of its own.
 
-What is done is never done again: a finished training is read from its folder, and one that was killed goes on
-after the last epoch that was finished.
+Nothing is trained twice: a finished training is read from its folder, and one that was killed goes on after the
+last epoch that was finished.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from whyrank.learning.settings import TrainSettings
 from whyrank.learning.settings_values import names_of, settings_of
 from whyrank.learning.summary import tables, training_result
 from whyrank.learning.trainer import Trainer
-from whyrank.papers.disentangled.sizes import WORD_MODELS, Sizes
+from whyrank.papers.disentangled.sizes import WORD_MODELS, Settings, Sizes
 from whyrank.papers.disentangled.variants import Variant
 
-#: Settings of the models that may be told to those that have them; the others are what the tables compare.
+#: Settings of the models that may be set for those that have them; the others are what the tables compare.
 OF_MODELS = ("rank_loss", "margin", "gate_bias", "aggregation", "positions", "vectors")
-#: Shows a training that is about to run; gives what is told of its moments.
-Watching = Callable[[Trainer], AbstractContextManager[OnProgress]]
+#: Shows a training that is about to run; yields the function that its progress is passed to.
+ShowTraining = Callable[[Trainer], AbstractContextManager[OnProgress]]
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
-    """What all trainings of a study share. `told` are the user's own settings of the training, which win;
-    `first_name` is what the first stage's row is called."""
+class TrainingSetup:
+    """What all trainings of a study share. `settings` are the user's own settings of the training, which win;
+    `first_name` is the name of the first stage's row."""
 
     what: Judged
     first: Run
@@ -49,7 +49,7 @@ class Ground:
     backbone: str
     sizes: Sizes
     seed: int = 0
-    told: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
     first_name: str = "BM25"
     _plans: dict[str, Plan] = field(default_factory=dict, init=False, repr=False)
 
@@ -69,30 +69,30 @@ class Ground:
 
     @cached_property
     def _basis(self) -> Basis:
-        """What all plans stand on; a setting of the training is the same for all."""
-        own = {key: value for key, value in self.told.items() if key in names_of(TrainSettings)}
+        """What all plans share; a setting of the training is the same for all."""
+        own = {key: value for key, value in self.settings.items() if key in names_of(TrainSettings)}
         settings = settings_of(TrainSettings, own)
         return Basis.of(self.what, self.first, self.backbone, settings, self.sizes.depth)
 
     def check(self, variants: Iterable[Variant]) -> None:
         """Raises for what does not fit one of the variants: settings, folds, lengths, batches, files."""
-        check_told(self.told)
+        check_settings(self.settings)
         for variant in variants:
             self.plan(variant)
 
-    def settings_of(self, variant: Variant) -> dict[str, Any]:
-        """What a training is told: by the sizes, then by the user, whose rate is the transformers'."""
+    def settings_of(self, variant: Variant) -> Settings:
+        """The settings of a training: by the sizes, then by the user, whose rate is the transformers'."""
         known = [*names_of(model_class(variant.model).Settings), *names_of(TrainSettings)]
-        own = {key: value for key, value in self.told.items() if key in known}
+        own = {key: value for key, value in self.settings.items() if key in known}
         if variant.model in WORD_MODELS:
             own.pop("rate", None)
         return {**self.sizes.settings_of(variant), **own}
 
     @property
     def _vectors(self) -> str | None:
-        """The file of word vectors, if one is told."""
-        told = {name: value for name, value in self.told.items() if name == "vectors"}
-        return settings_of(WordSettings, told).vectors
+        """The file of word vectors, if one is set."""
+        own = {name: value for name, value in self.settings.items() if name == "vectors"}
+        return settings_of(WordSettings, own).vectors
 
     def inputs(self) -> dict[str, Any]:
         """What decides all trainings, by content."""
@@ -114,10 +114,10 @@ class FirstFoldKept(Trainer):
 
 @dataclass(frozen=True, eq=False)
 class Trainings:
-    """A folder with a run folder a variant."""
+    """A folder with one run folder per variant."""
 
     folder: Path
-    ground: Ground
+    setup: TrainingSetup
     inputs: Mapping[str, Any]
 
     def is_done(self, variant: Variant) -> bool:
@@ -126,34 +126,34 @@ class Trainings:
     def missing(self, variant: Variant) -> tuple[int, ...]:
         """The seeds of a variant that are not trained yet."""
         known = self._known(variant)
-        wanted = self.ground.sizes.seeds_of(variant, self.ground.seed)
+        wanted = self.setup.sizes.seeds_of(variant, self.setup.seed)
         return tuple(seed for seed in wanted if known is None or seed not in known.seeds)
 
-    def train(self, variant: Variant, watching: Watching) -> Training:
-        """What train.json says of a variant, trained now or before: seeds that are new are added to the others."""
-        plan = self.ground.plan(variant)
+    def train(self, variant: Variant, show: ShowTraining) -> Training:
+        """A variant, trained now or before: seeds that are new are added to the others."""
+        plan = self.setup.plan(variant)
         folder, missing = self._claimed(variant, plan), self.missing(variant)
         known = self._known(variant)
         if missing:
-            known = self._trained(variant, replace(plan, seeds=missing), folder, known, watching)
+            known = self._trained(variant, replace(plan, seeds=missing), folder, known, show)
         assert known is not None
         return of_seeds(known, plan.seeds)
 
     def training(self, variant: Variant) -> Trainer:
         """The training of a variant's missing seeds."""
-        plan = self.ground.plan(variant)
+        plan = self.setup.plan(variant)
         return self._begun(variant, replace(plan, seeds=self.missing(variant)), self._claimed(variant, plan))
 
     def _claimed(self, variant: Variant, plan: Plan) -> RunFolder:
         inputs = {
-            **self.inputs, "model": variant.model, "settings": plain(plan.all_settings), "seed": self.ground.seed,
-            "folds": len(plan.splits), "k": self.ground.sizes.depth, "queries": self.ground.sizes.queries,
+            **self.inputs, "model": variant.model, "settings": plain(plan.all_settings), "seed": self.setup.seed,
+            "folds": len(plan.splits), "k": self.setup.sizes.depth, "queries": self.setup.sizes.queries,
         }  # fmt: skip
         return RunFolder.claim(self.folder / variant.name, "train", inputs, hold=False)
 
     def _begun(self, variant: Variant, plan: Plan, folder: RunFolder) -> Trainer:
         out, keep = folder.path, "all" if variant.kept else "none"
-        about = {"candidates": f"{self.ground.origin}, {self.ground.sizes.depth} a query"}
+        about = {"candidates": f"{self.setup.origin}, {self.setup.sizes.depth} per query"}
         folder.begin()
         return FirstFoldKept(plan, out, folder.work("training"), keep=keep, about=about)
 
@@ -164,13 +164,13 @@ class Trainings:
         return None if known is None else Training.read(folder)
 
     def _trained(
-        self, variant: Variant, plan: Plan, folder: RunFolder, known: Training | None, watching: Watching
+        self, variant: Variant, plan: Plan, folder: RunFolder, known: Training | None, show: ShowTraining
     ) -> Training:
         """Trains the seeds of a plan, and writes them with those that are known."""
         training = self._begun(variant, plan, folder)
-        with watching(training) as watch:
-            fitted = training.run(watch)
-        result = joined(known, training_result(training, fitted, self.ground.origin))
+        with show(training) as on_progress:
+            fitted = training.run(on_progress)
+        result = joined(known, training_result(training, fitted, self.setup.origin))
         manifest = folder.record(
             jobs=len(result.models), pairs_per_epoch=list(result.pairs), seeds=list(result.seeds),
             judgements=plain(result.judgements),
@@ -188,7 +188,7 @@ class Trainings:
 
 
 def joined(before: Training | None, now: Training) -> Training:
-    """Two trainings of other seeds as the one of all of them."""
+    """Two trainings of other seeds, merged."""
     if before is None:
         return now
     seeds, runs = (*before.seeds, *now.seeds), (*before.runs, *now.runs)
@@ -222,12 +222,12 @@ def fewer_tests(what: Judged, most: int | None) -> Judged:
     return replace(what, collection=fewer, test=what.test[:most])
 
 
-def check_told(told: Mapping[str, str]) -> None:
-    """Raises unless these are settings of the training that have no flag of their own, or some of the models'."""
+def check_settings(settings: Mapping[str, str]) -> None:
+    """Raises unless these are settings of the training that are no option of the study, or some of the models'."""
     sizes = {"epochs", "batch", "positives"}
     known = [*(name for name in names_of(TrainSettings) if name not in sizes), *OF_MODELS]
-    for name in told:
+    for name in settings:
         if name in sizes:
-            raise UserError(f"--set {name} in a study", todo=f"give --{name}")
+            raise UserError(f"'{name}' is set for all trainings of a study", todo=f"give its own option {name}")
         if name not in known:
             raise UserError(f"the trainings of a study have no setting '{name}'", todo=nearest(name, known))

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 from whyrank.core.errors import UserError, nearest
 
-#: A row of a table: what it is called there, and the variant whose numbers it has.
-Row = tuple[str, str]
+#: A row of a table: its name there, and the variant whose numbers it has.
+Label = tuple[str, str]
 #: The first stage, which needs no training.
 BM25 = "bm25"
-#: Rows of Table 2 that are no models: the candidates in random order, and in that of their grades.
+#: Rows of Table 2 that are not models: the candidates in random order, and in that of their grades.
 RANDOM, BEST = "random order", "best possible"
 #: How the labels of rows end that the paper has not.
 OURS = "(ours)"
-#: What a study has, in the order it is done and told.
+#: The parts of a study, in the order in which they are done and reported.
 PARTS = ("table1", "table2", "table3", "table4", "table5", "table6", "layers", "figures", "opened")
 ABLATIONS = ("table3", "table4", "table5", "layers")
 
@@ -27,7 +27,7 @@ ABLATIONS = ("table3", "table4", "table5", "layers")
 @dataclass(frozen=True)
 class Variant:
     """A model with settings of its own. A `leading` one has more seeds; of one that is `kept` the models of the
-    first fold stay, to be looked at."""
+    first fold stay, to be opened."""
 
     name: str
     title: str
@@ -47,9 +47,9 @@ def _dgre(
     leading: bool = False,
     kept: bool = False,
 ) -> Variant:
-    told: tuple[tuple[str, str | int], ...]
-    told = (("masking", masking), ("distance", distance), ("information", information), *more)
-    return Variant(name, title, "dgre", told, leading, kept)
+    parts: tuple[tuple[str, str | int], ...]
+    parts = (("masking", masking), ("distance", distance), ("information", information), *more)
+    return Variant(name, title, "dgre", parts, leading, kept)
 
 
 VARIANTS = {
@@ -77,7 +77,7 @@ VARIANTS = {
 }
 #: The rows of Table 2, in the paper's order.
 MODELS = (BM25, "drmm", "conv-knrm", "bert", "bert-maxp", "cedr-knrm", "parade", "lgre", "dgre")
-ROWS: dict[str, tuple[Row, ...]] = {
+ROWS: dict[str, tuple[Label, ...]] = {
     "table3": (
         ("none", "dgre-mask-none"), ("heuristic", "dgre-mask-heuristic"), ("adaptive", "dgre-mask-adaptive"),
         (f"learned {OURS}", "dgre-mask-learned"),
@@ -102,8 +102,8 @@ ROWS: dict[str, tuple[Row, ...]] = {
 
 def rows_of(
     part: str, models: Sequence[str] = MODELS, first: str = "BM25", *, ours: bool = True
-) -> tuple[Row, ...]:
-    """A part's rows; `models` are those of Table 2, `first` is what the first stage is called; `ours` are the rows
+) -> tuple[Label, ...]:
+    """A part's rows; `models` are those of Table 2, `first` is the name of the first stage; `ours` are the rows
     that the paper has not."""
     if part == "table2":
         return tuple((first if name == BM25 else VARIANTS[name].title, name) for name in models)

@@ -1,22 +1,23 @@
 """How much of a document each model reads, measured on the collection's own candidates.
 
 Sequences of tokens, overlapping passages of words and word pieces cannot be made to cover the same text exactly:
-how long queries are and how many pieces a word has is the collection's. So it is measured, and said.
+how long queries are and how many pieces a word has depends on the collection. So it is measured and reported.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from whyrank.learning.material import Material
 from whyrank.learning.models.chunker import WORD, Chunker
-from whyrank.papers.disentangled.sizes import WORD_MODELS
+from whyrank.papers.disentangled.results import ModelReading, TextsRead
+from whyrank.papers.disentangled.sizes import WORD_MODELS, HowRead
 from whyrank.rankers.ranker import Pair
 from whyrank.text.pieces import Pieces
 
-#: Pairs that are looked at.
+#: Pairs that are measured.
 SAMPLE = 200
 
 
@@ -36,29 +37,29 @@ def sampled_pairs(material: Material, qids: Sequence[str], most: int = SAMPLE) -
     return [material.pair(row.qid, row.docno) for row in rows[:most]]
 
 
-def what_is_read(pieces: Pieces, pairs: Sequence[Pair], models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Means over the pairs; `models` are settings by model."""
+def texts_read(pieces: Pieces, pairs: Sequence[Pair], models: Mapping[str, HowRead]) -> TextsRead:
+    """Means over the pairs; `models` are how each reads."""
     whole = [len(_tokens(pieces, text)) for _, text in pairs]
     words = sum(len(WORD.findall(text)) for _, text in pairs)
-    return {
-        "pairs": len(pairs), "pieces_a_word": sum(whole) / max(1, words),
-        "query_tokens": fmean(len(_tokens(pieces, query)) for query, _ in pairs),
-        "document_tokens": fmean(whole),
-        "models": [
-            {"model": name, **_means([read_of(pieces, name, told, pair) for pair in pairs], whole)}
-            for name, told in models.items()
-        ],
-    }  # fmt: skip
+    return TextsRead(
+        len(pairs),
+        pieces_per_word=sum(whole) / max(1, words),
+        query_tokens=fmean(len(_tokens(pieces, query)) for query, _ in pairs),
+        document_tokens=fmean(whole),
+        models=tuple(
+            _means(name, [read_of(pieces, name, how, pair) for pair in pairs], whole)
+            for name, how in models.items()
+        ),
+    )
 
 
-def read_of(pieces: Pieces, model: str, told: Mapping[str, Any], pair: Pair) -> Read:
-    """What a model with these settings reads of a pair's document."""
-    offsets = _tokens(pieces, pair[1])
+def read_of(pieces: Pieces, model: str, how: HowRead, pair: Pair) -> Read:
+    """What a model reads of a pair's document."""
+    offsets, stride = _tokens(pieces, pair[1]), how.stride
     if model in WORD_MODELS:
-        read = min(int(told["max_length"]), len(offsets))
+        read = min(how.max_length, len(offsets))
         return Read(1, read, read)
-    stride = told.get("stride") or (told["passage"] - told["overlap"] if "overlap" in told else None)
-    chunker = Chunker(pieces, told["max_length"], told["chunks"], told.get("passage"), stride)
+    chunker = Chunker(pieces, how.max_length, how.chunks, how.passage, stride)
     counts = chunker.of([pair]).document.sum(dim=1).tolist()
     if stride is None:
         return Read(len(counts), sum(counts), sum(counts))
@@ -76,7 +77,7 @@ def _tokens(pieces: Pieces, text: str) -> list[tuple[int, int]]:
     return pieces.tokenizer.encode(text, add_special_tokens=False).offsets
 
 
-def _means(read: Sequence[Read], whole: Sequence[int]) -> dict[str, float]:
+def _means(model: str, read: Sequence[Read], whole: Sequence[int]) -> ModelReading:
     shares = [one.tokens / count for one, count in zip(read, whole, strict=True) if count]
     means = {name: fmean(getattr(one, name) for one in read) for name in Read._fields}
-    return {**means, "share": fmean(shares) if shares else 0.0}
+    return ModelReading(model, **means, share=fmean(shares) if shares else 0.0)
