@@ -76,7 +76,7 @@ def study(
     parts, rows = parse_parts(only), parse_models(models or (QUICK_MODELS if quick else None))
     start = backbone or (QUICK_BACKBONE if quick else BACKBONE)
     setup = training_setup(collection, start, chosen, run, train_qrels, settings or {}, seed)
-    if chosen.tests is not None and setup.what.test is None:
+    if sizes.get("tests") is not None and setup.what.test is None:
         raise UserError("tests without a fixed test", todo="give queries, or train_qrels to fix a test")
     return run_disentangled(DisentangledStudy(setup, parts, rows, query, workers, ours, quick), out, caller)
 
