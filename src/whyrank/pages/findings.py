@@ -99,8 +99,3 @@ def plot_verdicts(rows: Sequence[Finding], axes: Axes | None = None) -> Axes:
     axes.invert_yaxis()
     axes.set_xlabel("findings of the paper")
     return axes
-
-
-#: Names that are on their way out.
-Beside = Finding
-beside_table = findings_table
