@@ -24,7 +24,7 @@ def ranker(real):
 
 @pytest.fixture
 def pairs(ranker, monkeypatch):
-    monkeypatch.setattr(sweeping, "PAIRS_A_SHARD", 2)
+    monkeypatch.setattr(sweeping, "PAIRS_PER_SHARD", 2)
     return make_pairs("TFC1:append", "demo", [ranker], Choices(documents=8)).pairs
 
 
@@ -40,14 +40,14 @@ def same_rows(ours, theirs):
 
 
 def test_two_workers_give_the_rows_of_one(ranker, pairs, plan, tmp_path):
-    alone, told = sweep(ranker, pairs, plan).frame, []
+    alone, advances = sweep(ranker, pairs, plan).frame, []
     with open_engine(workers=2) as engine:
-        together = sweep(ranker, pairs, plan, engine=engine, shards=tmp_path, progress=told.append).frame
+        together = sweep(ranker, pairs, plan, engine=engine, shards=tmp_path, progress=advances.append).frame
         mean = Ablation("mean").with_reference(pairs)
         some = SitePlan.parse("0.1+1.2,L1.mlp", ranker.encoder)
         same_rows(sweep(ranker, pairs, some, mean, engine=engine).frame, sweep(ranker, pairs, some, mean).frame)
     same_rows(together, alone)
-    assert sum(told) == len(pairs)
+    assert sum(advances) == len(pairs)
     assert sweep(ranker, pairs, plan, shards=tmp_path).frame.equals(together), "shards of workers are taken up"
 
 

@@ -55,7 +55,7 @@ def test_by_position_has_every_position_and_sums_are_not_assumed(ranker, pairs):
 
 
 def test_shards_are_taken_up_again_and_damaged_ones_made_anew(ranker, pairs, tmp_path, monkeypatch):
-    monkeypatch.setattr(sweeping, "PAIRS_A_SHARD", 2)
+    monkeypatch.setattr(sweeping, "PAIRS_PER_SHARD", 2)
     plan = SitePlan.parse("L0.H1.z,L1.mlp", ranker.encoder)
     whole = sweep(ranker, pairs, plan, shards=tmp_path / "a").frame
     made = []

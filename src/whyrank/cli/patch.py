@@ -35,10 +35,10 @@ def patch(
         Path | None, typer.Option(help="ablation: pairs whose baselines are the reference; default: these pairs.")
     ] = None,
     steps: Annotated[
-        int, typer.Option(min=0, help="attribution: integrate the gradient over so many steps; 0: plain.")
+        int, typer.Option(min=0, help="attribution: steps over which the gradient is integrated; 0: plain.")
     ] = 0,
     screen: Annotated[
-        int | None, typer.Option(min=1, help="Attribution first, then exact patching of so many sites.")
+        int | None, typer.Option(min=1, help="Attribution first, then exact patching of this many sites.")
     ] = None,
     check: Annotated[int, typer.Option(min=1, help="attribution: pairs to compare with exact patching.")] = 16,
     side: Annotated[
@@ -51,9 +51,9 @@ def patch(
     compare: Annotated[
         Path | None, typer.Option(help="Another run of patch: correlate its map with this.")
     ] = None,
-    first: Annotated[int | None, typer.Option(min=1, help="Only the first so many pairs.")] = None,
+    first: Annotated[int | None, typer.Option(min=1, help="Only the first N pairs.")] = None,
     max_length: Annotated[
-        int | None, typer.Option(min=8, help="Read at most so many tokens: shorter texts, faster.")
+        int | None, typer.Option(min=8, help="Read at most this many tokens: shorter texts, faster.")
     ] = None,
     skip: Annotated[bool, typer.Option("--skip", help="Drop pairs that this ranker cannot align.")] = False,
     pad: options.Pad = False,
@@ -61,7 +61,7 @@ def patch(
         bool, typer.Option("--hide-insignificant", help="Maps are blank where nothing is significant.")
     ] = False,
     engine: Annotated[str, typer.Option(help="local, or dask://HOST:PORT.")] = "local",
-    workers: Annotated[int | None, typer.Option(help="Run in so many processes of this machine.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes of this machine to run in.")] = None,
     device: options.Device = "cpu",
     seed: options.Seed = 0,
     json: options.AsJson = False,

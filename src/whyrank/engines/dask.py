@@ -39,8 +39,8 @@ OWN = {
 }
 #: The only address at which our own workers and their scheduler listen; they take orders without a login.
 LOOPBACK = "127.0.0.1"
-#: Under which items say how far they are.
-TOPIC, SAID = "whyrank", "said"
+#: Under which items report how far they are.
+TOPIC, MESSAGE = "whyrank", "message"
 
 
 class DaskCluster:
@@ -89,19 +89,19 @@ class DaskCluster:
             self.client.cancel(list(waiting))
 
     @contextmanager
-    def hearing(self, hear: Callable[[Any], object]) -> Iterator[None]:
-        """While it lasts, what items `tell` is heard here, in a thread of the client's."""
+    def listening(self, on_message: Callable[[Any], object]) -> Iterator[None]:
+        """Inside the block, messages that items send arrive here, in a thread of the client's."""
         assert self.client is not None
-        self.client.subscribe_topic(TOPIC, lambda event: hear(event[1][SAID]))
+        self.client.subscribe_topic(TOPIC, lambda event: on_message(event[1][MESSAGE]))
         try:
             yield
         finally:
             self.client.unsubscribe_topic(TOPIC)
 
 
-def tell(message: Any) -> None:
-    """Says something from within an item: numbers, texts and lists of them."""
-    get_worker().log_event(TOPIC, {SAID: message})
+def send_message(message: Any) -> None:
+    """Sends a message from within an item: numbers, texts and lists of them."""
+    get_worker().log_event(TOPIC, {MESSAGE: message})
 
 
 def _result(future: Any, item: object) -> Any:
@@ -163,7 +163,7 @@ class LocalWorkers(DaskCluster):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """What is stopped half-way is no news to who stopped it."""
+        """Stops the workers; that their work ends half-way is not logged."""
         log = logging.getLogger("distributed")
         level = log.level
         log.setLevel(logging.ERROR)

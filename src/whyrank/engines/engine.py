@@ -62,7 +62,7 @@ def open_engine(name: str = "local", workers: int | None = None) -> AbstractCont
 
 
 def open_workers(workers: int) -> LocalWorkers:
-    """So many processes of this machine, one thread each."""
+    """`workers` processes of this machine, one thread each."""
     if workers < 1:
         raise UserError(f"{workers} workers", todo="give 1 or more")
     return _with_dask().LocalWorkers(workers)

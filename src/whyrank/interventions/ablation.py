@@ -37,7 +37,7 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Ablation(Intervention):
-    """The intervention; `with_reference` gives mean and resample what they need."""
+    """The intervention; `with_reference` adds the pairs that mean and resample need."""
 
     kind: str = "zero"
     direction: str = "denoise"

@@ -2,9 +2,9 @@
 
     effect of a site  ~  sum over its positions of (source's value - target's value) . d score / d value
 
-One pass forward and one backward through the target's run give all sites; the source's values are one pass more.
+One pass forward and one backward through the target's run serve all sites; the source's values are one pass more.
 `steps` integrates the gradient instead (Sundararajan et al.; over inputs, as EAP-IG): the mean gradient along the
-straight way from the target's embeddings to the source's, taken at the middle of so many equal steps. At `embed`
+straight way from the target's embeddings to the source's, taken at the middle of equal steps. At `embed`
 the attributions of all positions then sum to the whole gap, as the number of steps grows.
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from whyrank.evaluation.estimate import estimate_text, is_significant
 from whyrank.evaluation.interval import NOT_DEFINED, Interval
@@ -51,7 +51,7 @@ class Axis(NamedTuple):
 def effect_map(
     panels: Mapping[str, Sequence[Spot]], rows: Axis, columns: Axis, unit: str, *, hide: bool = False
 ) -> tuple[str, str, Data]:
-    """The figure, what it says, and its data. `hide`: only what is significant is coloured."""
+    """The figure, how to read it, and its data. `hide`: only what is significant is coloured."""
     marked = {name: {(s.row, s.column) for s in spots if s.significant} for name, spots in panels.items()}
     cells = {
         name: {(s.row, s.column): s.value if s.significant or not hide else 0.0
@@ -104,13 +104,3 @@ def head_axes(panels: Mapping[str, Sequence[Spot]]) -> tuple[Axis, Axis]:
     every = [spot for spots in panels.values() for spot in spots]
     layers, heads = 1 + max(spot.row for spot in every), 1 + max(spot.column for spot in every)
     return Axis("layer", [str(i) for i in range(layers)]), Axis("head", [str(i) for i in range(heads)])
-
-
-def site_spot(site: Mapping[str, Any], name: str, row: int, column: int, *, raw: bool = False) -> Spot:
-    """Of a site's summary: its share of the gap, or its `raw` mean effect on the score. There is no share where
-    the pairs that have the site may have no gap."""
-    value, ends = ("mean_effect", "mean_interval") if raw else ("share", "share_interval")
-    shown, interval = site[value], Interval.from_json(site[ends])
-    if not raw and not site.get("sure", True):
-        shown = None
-    return Spot(name, row, column, shown, interval, site["p_holm"], site["n"], site["queries"])

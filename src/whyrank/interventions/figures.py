@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LEADING = 15
 #: Rows of a map of heads by category.
 MOST_ROWS = 24
-#: A split has a figure of its own when it has so many values at most.
+#: The most values of a split that has a figure of its own.
 MOST_PANELS = 4
 #: A map has more sites than this.
 FEW = 3

@@ -46,7 +46,7 @@ def one_row_states(
     target: Recording, source: Recording, sites: Sequence[Site], tokens: int
 ) -> Iterator[tuple[list[int], Tensor]]:
     """The last hidden states [n, S or rows, d], each with the source's value at a site, and the sites' numbers, in
-    batches of so many `tokens`. Sites that cannot reach what is read are left out: nothing changes."""
+    batches of at most `tokens` tokens. Sites that cannot reach what is read are skipped: nothing changes."""
     by_layer: dict[int, list[int]] = {}
     for number, site in enumerate(sites):
         if _reaches(target, site):
@@ -72,7 +72,7 @@ def _changed_layer(site: Site) -> int:
 
 
 def _changes(target: Recording, source: Recording, layer: int, sites: Sequence[Site]) -> Changes:
-    """The changed rows: one row a site through the rest of its own layer."""
+    """The changed rows: one row per site through the rest of its own layer."""
     at = [int(site.at or 0) for site in sites]
     if sites and all(site.part in ("resid", "embed") for site in sites):
         return Changes(layer, at, source.resid[layer][at])

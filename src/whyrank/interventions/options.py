@@ -27,7 +27,7 @@ class PatchArguments(TypedDict, total=False):
     (`5.5,5.3@inj,L4.mlp`); `by`: cut each by `position` or `category`; `to`: receivers of a path (`logits`, or
     `L10.H1.v,L10.H4.v`); `direction`: `denoise` or `noise`; `freeze_mlp`: hold MLPs, too (path); `ablate`: `zero`,
     `mean` or `resample`; `reference`: pairs whose baselines mean and resample draw on (these pairs); `steps`:
-    integrate the gradient over so many (attribution); `screen`: attribution first, then so many sites exactly;
+    over which the gradient is integrated (attribution); `screen`: attribution first, then this many sites exactly;
     `check`: how many pairs attribution is compared on with exact patching (16); `side`: which encoder reads the
     texts that differ, `document` or `query`; `seed`.
     """

@@ -1,4 +1,4 @@
-"""Texts of several lengths in one pass without padding: attention a text at a time, the rest over all tokens."""
+"""Texts of several lengths in one pass without padding: attention text by text, the rest over all tokens."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Packed:
 
     def __init__(self, encoder: Encoder, batches: Sequence[Inputs]) -> None:
         for inputs in batches:
-            assert int(inputs.lengths.min()) == inputs.ids.shape[1], "one length a batch, nothing padded"
+            assert int(inputs.lengths.min()) == inputs.ids.shape[1], "one length per batch, nothing padded"
         self.encoder, self.batches = encoder, batches
         self.shapes = [tuple(inputs.ids.shape) for inputs in batches]
 
@@ -71,7 +71,7 @@ class Packed:
         return torch.cat([x.flatten(0, 1) for x in batches])
 
     def unpack(self, x: Tensor, rows: int | None = None) -> list[Tensor]:
-        """[T, .] -> [B, S, .] of each batch; or [B, rows, .] where so many rows a sequence are kept."""
+        """[T, .] -> [B, S, .] of each batch; or [B, rows, .] where that many rows per sequence are kept."""
         sizes = [(count, length if rows is None else rows) for count, length in self.shapes]
         parts = x.split([count * length for count, length in sizes])
         return [part.unflatten(0, size) for part, size in zip(parts, sizes, strict=True)]

@@ -98,7 +98,7 @@ def path_states(
     *,
     freeze_mlp: bool = False,
 ) -> Tensor:
-    """What the read-out reads, as of `patched_states`, one a sender (or set of senders)."""
+    """What the read-out reads, as of `patched_states`, one per sender (or set of senders)."""
     check_path(senders, receivers)
     walk = Frozen(target, lambda _, site: source.value(site), senders, categories or {}, receivers, freeze_mlp)
     if receivers is None:

@@ -36,11 +36,11 @@ class SitePlan:
         for site in (site for one in sets for site in one):
             site.check(encoder.layers, encoder.heads)
             if by and site.at is not None:
-                raise UserError(f"{site} names a position already", todo=f"leave --by {by} out")
+                raise UserError(f"{site} names a position already", todo=f"drop by='{by}'")
         return cls(sets, by)
 
     def patches(self, categories: Sequence[str]) -> list[SiteSet]:
-        """The sets for a pair whose tokens have these categories; what it lacks is left out."""
+        """The sets for a pair whose tokens have these categories; what it lacks is dropped."""
         if self.by is None:
             present = {*categories}
             return [one for one in self.sets if all(_is_there(site, present, len(categories)) for site in one)]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 KEEPS = ("all", "adherent")
 #: Ranks in the baseline ranking; the papers' 'top 10%' and 'bottom 10%' of 100 are the first and the third.
 RANK_BANDS = ((1, 10), (11, 90), (91, 100))
-#: Of the sites with the largest effects, so many are compared between two methods.
+#: How many of the sites with the largest effects are compared between two methods.
 LEADING = 10
 EXACT, APPROXIMATE = "activation", "attribution"
 #: By what the pairs are split (rank, term_present, axiom, variant, k), then by group, the sites.
@@ -89,7 +89,7 @@ class AxiomMaps:
 
 @dataclass(frozen=True)
 class Leading:
-    """Of so many sites with the largest effects, how many two methods share."""
+    """How many of the sites with the largest effects two methods share."""
 
     of: int
     shared: int

@@ -1,4 +1,4 @@
-"""Sweeps: pairs x sites x an intervention, in shards that are written whole and taken up again after a kill."""
+"""Sweeps: pairs x sites x an intervention, in shards that are written whole and reused after a kill."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from whyrank.interventions.prepared import PreparedPair
 from whyrank.rankers.load import load
 from whyrank.rankers.neural import NeuralRanker
 
-#: Pairs a shard: what a kill can cost.
-PAIRS_A_SHARD = 8
+#: What a kill can cost.
+PAIRS_PER_SHARD = 8
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,8 @@ class Store:
 
 
 def _groups(pairs: Sequence[MinimalPair]) -> Iterator[Sequence[MinimalPair]]:
-    for start in range(0, len(pairs), PAIRS_A_SHARD):
-        yield pairs[start : start + PAIRS_A_SHARD]
+    for start in range(0, len(pairs), PAIRS_PER_SHARD):
+        yield pairs[start : start + PAIRS_PER_SHARD]
 
 
 def _run(
@@ -191,7 +191,7 @@ def _ranker(name: str, settings: tuple[tuple[str, Any], ...], fingerprint: str) 
 
 
 def _how_to_load(ranker: NeuralRanker) -> tuple[str, tuple[tuple[str, Any], ...]]:
-    """The name and settings that give this ranker on a worker."""
+    """The name and settings that load this ranker on a worker."""
     checkpoint = ranker.checkpoint
     name = str(checkpoint.folder) if checkpoint.source.place == "folder" else checkpoint.name
     settings = {key: value for key, value in checkpoint.settings.items() if value is not None}

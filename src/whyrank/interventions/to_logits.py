@@ -1,8 +1,8 @@
 """Every head to the logits, for several pairs at once.
 
-With all heads frozen, rows are independent; where the read-out reads some rows only, a sender is one vector a row
-through LayerNorms and MLPs, from its layer up. So few numbers keep no core busy: the senders of several pairs, of
-whatever lengths, travel together; and of both runs of a pair only those rows are kept.
+With all heads frozen, rows are independent; where the read-out reads some rows only, a sender is one vector per
+row through LayerNorms and MLPs, from its layer up. So few numbers keep no core busy: the senders of several pairs,
+of any length, travel together; and of both runs of a pair only those rows are kept.
 """
 
 from __future__ import annotations

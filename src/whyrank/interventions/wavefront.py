@@ -1,6 +1,6 @@
 """Exact activation patching of many sets of sites in one walk up the layers.
 
-A naive sweep runs one whole pass a patch. Here every patch is a *variant* of one pair's target run, and
+A naive sweep runs one whole pass per patch. Here every patch is a *variant* of one pair's target run, and
 
 1. a variant joins the batch at the lowest layer it touches, from the target's recorded state: the layers below
    are never run again;
@@ -40,7 +40,7 @@ def patched_states(
     patches: Sequence[SiteSet],
     categories: Mapping[str, Tensor] | None = None,
 ) -> Tensor:
-    """What the read-out reads of the target's run, one a patch, with the source's values put in: the last hidden
+    """What the read-out reads of the target's run, one per patch, with the source's values put in: the last hidden
     states [V, S or rows, d], or those of all layers [V, L', S, d].
 
     `categories` says which positions [S] a category means.

@@ -50,13 +50,13 @@ def fit_side_by_side(
     over, and why it has no result where its loss is NaN. The progress is that of all tasks together."""
     tasks, done = list(steps), dict.fromkeys(steps, 0)
 
-    def hear(message: dict[str, Any]) -> None:
+    def on_message(message: dict[str, Any]) -> None:
         task = Task(message.pop("name"), Job(*message.pop("job")))
         now = TrainingProgress(job=task, **message)
         done[task] = now.done
         on_progress(now._replace(done=sum(done.values())))
 
-    with open_workers(min(workers, len(steps))) as engine, engine.hearing(hear):
+    with open_workers(min(workers, len(steps))) as engine, engine.listening(on_message):
         for number, lost in engine.each(_fit, training_of, tasks):
             done[tasks[number]] = steps[tasks[number]]
             yield tasks[number], lost
@@ -64,7 +64,7 @@ def fit_side_by_side(
 
 def _fit(training_of: TrainingOf, task: Task) -> UserError | None:
     """Why there is no result, if a loss was NaN."""
-    from whyrank.engines.dask import tell
+    from whyrank.engines.dask import send_message
 
     torch.set_num_threads(1)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
@@ -76,7 +76,7 @@ def _fit(training_of: TrainingOf, task: Task) -> UserError | None:
         losses = now.losses or losses
         if not now.losses or monotonic() - last > PAUSE:
             last = monotonic()
-            tell({"name": task.name, **now._asdict(), "losses": losses if now.over else now.losses})
+            send_message({"name": task.name, **now._asdict(), "losses": losses if now.over else now.losses})
 
     try:
         training_of(task.name).fit(task.job, send)
