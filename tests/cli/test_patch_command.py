@@ -12,7 +12,9 @@ import pandas as pd
 import pytest
 
 import whyrank as library
-from tests.cli.run import one_line, whyrank
+from tests.checkpoints import save
+from tests.cli.run import one_line, whyrank, whyrank_here
+from tests.interventions import small
 from whyrank.axioms.api import make_pairs
 from whyrank.axioms.make import Choices
 from whyrank.axioms.pair import write_pairs
@@ -134,3 +136,18 @@ def test_pairs_that_do_not_align_are_named_by_file_and_line(tmp_path):
     assert done.returncode == 0 and "dropped 1 pair (" in done.stderr
     assert check(tmp_path / "run")["pairs"] == 1
     assert "other inputs" in one_line(whyrank(*command, "--skip", "--seed", "5", "-o", tmp_path / "run"))
+
+
+def test_json_goes_to_stdout_and_a_finished_run_is_read(tmp_path, capsys):
+    ranker = save(tmp_path / "ce", head="AutoModelForSequenceClassification")
+    write_pairs(tmp_path / "pairs.jsonl", small.pairs())
+    command = ["patch", "--ranker", ranker, "--pairs", tmp_path / "pairs.jsonl", "-o", tmp_path / "run"]
+    whyrank_here(*command)
+    table = capsys.readouterr()
+    assert "share of the gap" in table.out and "wrote summary.json" in table.err
+    written = (tmp_path / "run" / "effects.parquet").stat().st_mtime_ns
+    whyrank_here(*command, "--json")
+    again = capsys.readouterr()
+    assert json.loads(again.out) == check(tmp_path / "run")
+    assert "holds this result already" in again.err
+    assert (tmp_path / "run" / "effects.parquet").stat().st_mtime_ns == written
