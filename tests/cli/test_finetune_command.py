@@ -46,17 +46,17 @@ def command(place, *more):
 
 def test_what_it_writes(finished, place):
     out = place / "run"
-    told = json.loads((out / "finetune.json").read_text())
-    jsonschema.Draft202012Validator(FineTuning.schema()).validate(told)
-    assert FineTuning.read(out).to_json() == told
-    assert [len(told["split"][part]) for part in ("train", "validation", "test")] == [9, 2, 2]
-    assert len(told["models"]) == 8 and len(told["means"]) == 12 and len(told["differences"]) == 14
-    assert all(len(run["history"]) == 3 and len(run["test"]["nDCG@1"]) == 2 for run in told["models"])
+    given = json.loads((out / "finetune.json").read_text())
+    jsonschema.Draft202012Validator(FineTuning.schema()).validate(given)
+    assert FineTuning.read(out).to_json() == given
+    assert [len(given["split"][part]) for part in ("train", "validation", "test")] == [9, 2, 2]
+    assert len(given["models"]) == 8 and len(given["means"]) == 12 and len(given["differences"]) == 14
+    assert all(len(run["history"]) == 3 and len(run["test"]["nDCG@1"]) == 2 for run in given["models"])
     assert {path.name for path in out.iterdir()} == {
         "manifest.json", "finetune.json", "report.html", "curves.svg", "means.svg", "models",
     }  # fmt: skip
     assert sorted(path.name for path in (out / "models").iterdir()) == sorted(
-        f"{condition}-seed{seed}" for condition in told["settings"]["conditions"] for seed in (0, 1)
+        f"{condition}-seed{seed}" for condition in given["settings"]["conditions"] for seed in (0, 1)
     )
     page = (out / "report.html").read_text()
     assert page.count("<svg") == 2 and 'src="http' not in page and 'href="http' not in page

@@ -42,9 +42,9 @@ def place(tmp_path_factory):
 
 
 def command(place, **settings):
-    told = [part for name, value in {**SETTINGS, **settings}.items() for part in ("--set", f"{name}={value}")]
+    made = [part for name, value in {**SETTINGS, **settings}.items() for part in ("--set", f"{name}={value}")]
     where = ["--backbone", place / "backbone", "--collection", place / "collection"]
-    return ["train", "--model", "dgre", *where, "--folds", "3", "--seeds", "1", *told]
+    return ["train", "--model", "dgre", *where, "--folds", "3", "--seeds", "1", *made]
 
 
 def run(place, *more, out, **settings):
@@ -61,13 +61,13 @@ def finished(place):
 
 def test_what_it_writes(finished, place):
     out = place / "run"
-    told = json.loads((out / "train.json").read_text())
-    jsonschema.Draft202012Validator(Training.schema()).validate(told)
-    assert Training.read(out).to_json() == told
+    made = json.loads((out / "train.json").read_text())
+    jsonschema.Draft202012Validator(Training.schema()).validate(made)
+    assert Training.read(out).to_json() == made
     assert {path.name for path in out.iterdir()} == {
         "manifest.json", "train.json", "report.html", "curves.svg", "means.svg", "models", "runs",
     }  # fmt: skip
-    assert [run["model"] for run in told["models"]] == [f"models/fold{fold}-seed0" for fold in (1, 2, 3)]
+    assert [run["model"] for run in made["models"]] == [f"models/fold{fold}-seed0" for fold in (1, 2, 3)]
     assert sorted(path.name for path in (out / "models").iterdir()) == [f"fold{fold}-seed0" for fold in (1, 2, 3)]
     manifest = json.loads((out / "manifest.json").read_text())
     settings = manifest["inputs"]["settings"]
@@ -78,7 +78,7 @@ def test_what_it_writes(finished, place):
     assert asked["settings"]["rate"] == "0.003" and manifest["first_stage"] == "BM25's top 100"
     assert settings["training"]["rate"] == 3e-3 and settings["training"]["patience"] is None
     assert settings["model"]["steps"] == 1 and settings["model"]["masking"] == "adaptive"
-    assert set(told["models"][0]["history"][1]["losses"]) == {"rank", "distance", "information", "critics"}
+    assert set(made["models"][0]["history"][1]["losses"]) == {"rank", "distance", "information", "critics"}
     page = (out / "report.html").read_text()
     assert page.count("<svg") == 2 and 'src="http' not in page and 'href="http' not in page
     assert "distance loss" in page and "validation nDCG@5" in page
@@ -89,9 +89,9 @@ def test_what_it_writes(finished, place):
 
 
 def test_its_run_has_the_measures_that_it_tells(finished, place):
-    told = json.loads((place / "run" / "train.json").read_text())
+    made = json.loads((place / "run" / "train.json").read_text())
     found = per_query(read_run(place / "run" / "runs" / "seed0.trec"), QRELS, ["nDCG@20"])
-    expected = {qid: value for run in told["models"] for qid, value in run["test"]["nDCG@20"].items()}
+    expected = {qid: value for run in made["models"] for qid, value in run["test"]["nDCG@20"].items()}
     assert {row.qid: row.value for row in found} == pytest.approx(expected) and len(expected) == len(QUERIES)
 
 
@@ -114,14 +114,14 @@ def test_commands_accept_a_trained_folder(finished, place):
     model, collection, out = place / "run" / "models" / "fold2-seed0", place / "collection", place / "used"
     start = ["--ranker", model, "--collection", collection]
     pairs = ["pairs", "--axiom", "TFC1", *start, "--documents", "3", "-o", out / "tfc1.jsonl"]
-    for told in (
+    for made in (
         ["rank", *start, "--depth", "4", "-o", out / "rank"],
         ["eval", out / "rank" / "run.trec", place / "run" / "runs" / "seed0.trec", "--qrels", collection],
         ["audit", *start, "--axiom", "TFC1", "--documents", "3", "-o", out / "audit"],
         pairs,
         ["patch", "--ranker", model, "--pairs", out / "tfc1.jsonl", "-o", out / "heads"],
     ):
-        done = whyrank(*told, OMP_NUM_THREADS="1")
+        done = whyrank(*made, OMP_NUM_THREADS="1")
         assert done.returncode == 0, done.stderr
     assert "nDCG" in whyrank("eval", out / "rank" / "run.trec", "--qrels", collection).stdout
     assert json.loads((out / "heads" / "summary.json").read_text())
@@ -170,8 +170,8 @@ def test_two_trainings_at_a_time_come_to_the_same_bit_for_bit(finished, place):
     done = run(place, "--workers", "2", out=place / "beside")
     assert done.returncode == 0, done.stderr
     assert "3 trainings, 2 at a time" in done.stderr and "dgre fold3-seed0, epoch 2/2" in done.stderr
-    told = [json.loads((place / name / "train.json").read_text()) for name in ("run", "beside")]
-    assert told[0] == told[1]
+    made = [json.loads((place / name / "train.json").read_text()) for name in ("run", "beside")]
+    assert made[0] == made[1]
     for model in (place / "run" / "models").iterdir():
         same = place / "beside" / "models" / model.name / "model.safetensors"
         assert (model / "model.safetensors").read_bytes() == same.read_bytes()
@@ -281,8 +281,8 @@ def test_another_content_of_the_vectors_file_is_another_training(place, tmp_path
     assert not (tmp_path / "run").exists()
     file.write_text("cat 1 0\ndog 0 1\nmany 1 1\n")
     call(place, tmp_path / "run", model="drmm", vectors=file)
-    told = json.loads((tmp_path / "run" / "train.json").read_text())
-    assert {row["measure"] for row in told["means"]} == {"nDCG(dcg='exp-log2')@5", "P@5"}
+    made = json.loads((tmp_path / "run" / "train.json").read_text())
+    assert {row["measure"] for row in made["means"]} == {"nDCG(dcg='exp-log2')@5", "P@5"}
     call(place, tmp_path / "run", model="drmm", vectors=file)
     file.write_text("cat 1 0\ndog 0 1\nmany 0 1\n")
     with pytest.raises(UserError, match=r"with other inputs \(another vectors\)"):
@@ -296,16 +296,16 @@ def test_a_query_that_is_not_found_counts_in_every_mean(place, tmp_path, monkeyp
         queries.write('{"_id": "qz", "text": "zebra"}\n')
         grades.write("qz\td0-0\t1\n")
     call(place, tmp_path / "run", model="drmm", collection=str(folder))
-    told = json.loads((tmp_path / "run" / "train.json").read_text())
-    jsonschema.Draft202012Validator(Training.schema()).validate(told)
-    (mine,) = (row["mean"]["value"] for row in told["means"] if row["name"] == "drmm")
+    made = json.loads((tmp_path / "run" / "train.json").read_text())
+    jsonschema.Draft202012Validator(Training.schema()).validate(made)
+    (mine,) = (row["mean"]["value"] for row in made["means"] if row["name"] == "drmm")
     found = per_query(read_run(tmp_path / "run" / "runs" / "seed0.trec"), {**QRELS, "qz": {"d0-0": 1}}, ["nDCG@5"])
-    assert mine == pytest.approx(mean(found)["nDCG@5"]) and told["without_candidates"] == 1
+    assert mine == pytest.approx(mean(found)["nDCG@5"]) and made["without_candidates"] == 1
     assert "1 of 14 judged queries have no candidates" in (tmp_path / "run" / "report.html").read_text()
 
 
-@pytest.mark.parametrize(("told", "expected"), [(None, "2"), ("7", "7")])
-def test_processes_share_the_cores_out_unless_told_otherwise(monkeypatch, told, expected):
+@pytest.mark.parametrize(("made", "expected"), [(None, "2"), ("7", "7")])
+def test_processes_share_the_cores_out_unless_told_otherwise(monkeypatch, made, expected):
     started = []
 
     def start(command, env, **how):
@@ -314,8 +314,8 @@ def test_processes_share_the_cores_out_unless_told_otherwise(monkeypatch, told, 
 
     monkeypatch.setattr(several_processes.os, "cpu_count", lambda: 8)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    if told:
-        monkeypatch.setenv("OMP_NUM_THREADS", told)
+    if made:
+        monkeypatch.setenv("OMP_NUM_THREADS", made)
     monkeypatch.setattr(several_processes, "subprocess", SimpleNamespace(Popen=start, DEVNULL=subprocess.DEVNULL))
     for number in range(3):
         several_processes._start(number, 3, Path("meeting-point")).wait()

@@ -23,9 +23,9 @@ def place(tmp_path_factory):
     return folder
 
 
-def refused(place, monkeypatch, **told):
+def refused(place, monkeypatch, **given):
     monkeypatch.chdir(place)
-    lines = [f"{name} = {value}\n" for name, value in {**FILE, **told}.items()]
+    lines = [f"{name} = {value}\n" for name, value in {**FILE, **given}.items()]
     (place / "how.toml").write_text("".join(lines))
     with pytest.raises(UserError) as error:
         app(["train", "--config", "how.toml", "-o", "taken"], prog_name="whyrank", standalone_mode=False)

@@ -16,8 +16,8 @@ def place(tmp_path_factory):
 
 
 def train(place, out, *more, collection="collection", **settings):
-    told = {"epochs": 1, "batch": 7, "select": "nDCG@5", **settings}
-    flags = [part for name, value in told.items() for part in ("--set", f"{name}={value}")]
+    given = {"epochs": 1, "batch": 7, "select": "nDCG@5", **settings}
+    flags = [part for name, value in given.items() for part in ("--set", f"{name}={value}")]
     where = ["--backbone", place / "backbone", "--collection", place / collection]
     how = ["--model", "bert", "--folds", "3", "--seeds", "1"]
     return whyrank("train", *how, *where, *flags, *more, "-o", out, OMP_NUM_THREADS="1")

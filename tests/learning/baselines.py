@@ -96,9 +96,9 @@ def literal_chunks(query: str, text: str, most: int, longest: int = LONGEST) -> 
     """(ids, query pieces, document pieces) of each chunk, by slicing lists of BERT's ids."""
     one = tokenizer("bert")
     asked = one(query, add_special_tokens=False)["input_ids"][: longest // 2 - 4]
-    told = one(text, add_special_tokens=False)["input_ids"]
+    shown = one(text, add_special_tokens=False)["input_ids"]
     room = longest - len(asked) - 3
-    parts = [told[start : start + room] for start in range(0, max(1, len(told)), room)][:most]
+    parts = [shown[start : start + room] for start in range(0, max(1, len(shown)), room)][:most]
     cls, sep = one.cls_token_id, one.sep_token_id
     return [([cls, *asked, sep, *part, sep], len(asked), len(part)) for part in parts]
 

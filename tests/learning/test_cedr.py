@@ -36,9 +36,9 @@ def literal_features(query, text, most, first):
         phi = [0.0] * 11
         for i in range(chunks[0][1]):
             row = []
-            for c, (_, asked, told) in enumerate(chunks):
+            for c, (_, asked, given) in enumerate(chunks):
                 q = states[0 if first else c][layer][1 + i]
-                row += [cosine(q, states[c][layer][asked + 2 + j]) for j in range(told)]
+                row += [cosine(q, states[c][layer][asked + 2 + j]) for j in range(given)]
             phi = [old + math.log(max(k, 1e-10)) for old, k in zip(phi, literal_kernel_sums(row), strict=True)]
         features += phi
     return features + [sum(s[-1][0][i] for s in states) / len(states) for i in range(len(states[0][-1][0]))]

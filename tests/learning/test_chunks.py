@@ -174,10 +174,10 @@ def test_a_passage_is_the_text_as_it_stands():
     st.integers(0, 20), st.integers(0, 59), st.booleans(),
 )  # fmt: skip
 @settings(max_examples=300, deadline=None)
-def test_what_is_no_longer_than_the_longest_is_read_whole(length, most, words, stride, asked, told, of_bert):
+def test_what_is_no_longer_than_the_longest_is_read_whole(length, most, words, stride, asked, made, of_bert):
     pieces = bert() if of_bert else roberta()
     chunker = Chunker(pieces, length, most, words, words and min(words, stride))
-    query, text = " ".join(WORDS[:asked]), " ".join(WORDS[:told])
+    query, text = " ".join(WORDS[:asked]), " ".join(WORDS[:made])
     if chunker.cut_query(query) == query and len(pieces.whole(text, query=query)) <= chunker.longest:
         assert chunker.of([(query, text)]).cut == 0 and not chunker.cuts(query, text)
     assert chunker.cuts(query, text) == chunker.of([(query, text)]).cut
@@ -261,8 +261,8 @@ def test_pieces_inside_of_words_fit_too(query, text):
     chunks = Chunker(pieces, 24, most=99).of([(query, text)])
     assert chunks.inputs.ids.shape[1] <= 24
     pieces.tokenizer.no_truncation()
-    told = pieces.tokenizer.encode(text, add_special_tokens=False).ids
-    assert chunks.inputs.ids[chunks.document].tolist() == told
+    made = pieces.tokenizer.encode(text, add_special_tokens=False).ids
+    assert chunks.inputs.ids[chunks.document].tolist() == made
     asked = pieces.tokenizer.encode(query, add_special_tokens=False).ids
     assert chunks.cut == (len(asked) > 8)
     if not chunks.cut:

@@ -41,10 +41,10 @@ def literal_score(network, query, document):
     for hq, of_query in enumerate(filters, start=1):
         asked = literal_ngrams(query, hq, *of_query)
         for hd, of_document in enumerate(filters, start=1):
-            told = literal_ngrams(document, hd, *of_document)
+            given = literal_ngrams(document, hd, *of_document)
             phi = [0.0] * 11
             for q in asked:
-                sums = literal_kernel_sums([cosine(q, d) for d in told])
+                sums = literal_kernel_sums([cosine(q, d) for d in given])
                 phi = [old + math.log(max(k, 1e-10)) for old, k in zip(phi, sums, strict=True)]
             features += [network.settings.log_scale * value for value in phi]
     weight, bias = network.score.weight[0].tolist(), network.score.bias.item()

@@ -145,10 +145,10 @@ def test_stopped_at_any_step_it_goes_on_and_ends_with_the_same(ranker, tmp_path,
     moments = []
     whole = tuning(ranker, tmp_path / "whole", settings).run(moments.append)
     before = {name: weight.clone() for name, weight in ranker.model.state_dict().items()}
-    told = iter(range(10**6))
+    given = iter(range(10**6))
 
     def stop_now_and_then(moment):
-        if next(told) % (len(moments) // 5) == 7:
+        if next(given) % (len(moments) // 5) == 7:
             raise Stopped
 
     stops = 0

@@ -82,9 +82,9 @@ def test_differences_are_paired_over_queries_and_holm_corrected_within_their_fam
 
 
 def test_significant_differences_are_named_and_their_absence_said_plainly():
-    told = " ".join(result().verdict())
-    assert "aligned-full - full, nDCG@1: +0." in told
-    assert "aligned-embeddings - embeddings" not in told
+    made = " ".join(result().verdict())
+    assert "aligned-full - full, nDCG@1: +0." in made
+    assert "aligned-embeddings - embeddings" not in made
     same = [Tuned(name, 0, HISTORY, UNTRAINED) for name in CONDITIONS]
     nothing = result(tabled=same).verdict()
     assert nothing == [
@@ -95,8 +95,8 @@ def test_significant_differences_are_named_and_their_absence_said_plainly():
 
 def test_trainings_that_brought_nothing_better_are_counted():
     idle = Tuned("full", 3, History((Epoch(0, None, 0.6), Epoch(1, 0.2, 0.5))), values())
-    (told,) = [line for line in result([*TRAINED, idle], TRAINED).verdict() if "kept" in line]
-    assert told.startswith("In 1 of 13 trainings no epoch did better")
+    (made,) = [line for line in result([*TRAINED, idle], TRAINED).verdict() if "kept" in line]
+    assert made.startswith("In 1 of 13 trainings no epoch did better")
     assert not any("kept" in line for line in result().verdict())
 
 

@@ -23,6 +23,7 @@ from tests.learning.tiny_training import (
 )
 from whyrank.collections.collection import Collection
 from whyrank.core.errors import UserError
+from whyrank.core.results import plain
 from whyrank.evaluation.measures import per_query
 from whyrank.learning import trainer as module
 from whyrank.learning.checkpoints import OPTIMISER
@@ -44,24 +45,24 @@ def tiny(monkeypatch):
 
 
 def test_what_is_to_beat_is_the_first_stage_on_the_validation_queries(tmp_path):
-    told = training(tmp_path, validation_depth=3)
-    for fold, split in enumerate(told.plan.splits, start=1):
+    given = training(tmp_path, validation_depth=3)
+    for fold, split in enumerate(given.plan.splits, start=1):
         run = {qid: {row.docno: -row.rank for row in FIRST[qid][:3]} for qid in split.validation}
         values = [value for _, _, value in per_query(run, {qid: QRELS[qid] for qid in run}, ["nDCG@5"])]
-        assert told.to_beat(fold) == pytest.approx(fmean(values))
+        assert given.to_beat(fold) == pytest.approx(fmean(values))
 
 
 @pytest.mark.parametrize(("accumulate", "size"), [(1, 4), (2, 6)])
 def test_epochs_are_a_plain_loop_of_torch(tmp_path, accumulate, size):
-    told = plan(
+    given = plan(
         tmp_path, start=still_backbone(tmp_path), accumulate=accumulate, clip=0.02, decay=0.05, warm_up=0.3,
         batch=size, rank_loss="sigmoid",
     )  # fmt: skip
-    network, pairs = told.new_network(5), told.pairs(1)
+    network, pairs = given.new_network(5), given.pairs(1)
     plain = copy.deepcopy(network)
     steps = 2 * pairs.steps(size)
-    learners = Learners.of(network, told.settings, steps)
-    epochs = PairEpochs(learners, told.material, pairs, told.settings, OneProcess(), seed=5)
+    learners = Learners.of(network, given.settings, steps)
+    epochs = PairEpochs(learners, given.material, pairs, given.settings, OneProcess(), seed=5)
     found = [epochs.train(epoch) for epoch in (1, 2)]
 
     groups, named = [], list(plain.named_parameters())
@@ -114,7 +115,7 @@ def test_epochs_are_a_plain_loop_of_torch(tmp_path, accumulate, size):
             assert learned.losses[name] == pytest.approx(total / len(pairs), abs=1e-5), name
         assert learned.loss == pytest.approx((totals["rank"] + totals["hiding"]) / len(pairs), abs=1e-5)
     assert clipped, "some gradient is long, or clipping was not tested"
-    start = told.new_network(5).state_dict()
+    start = given.new_network(5).state_dict()
     moved = 0
     for name, weight in plain.state_dict().items():
         moved += not torch.equal(weight, start[name])
@@ -312,10 +313,10 @@ def test_the_tables_are_means_over_queries(tmp_path):
     assert again == pytest.approx(seeds[1]["nDCG@20"]) and len(run) == 13
 
 
-def refusal(tmp_path, what=None, first=FIRST, start=None, folds=3, **told):
+def refusal(tmp_path, what=None, first=FIRST, start=None, folds=3, **given):
     with pytest.raises(UserError) as refused:
         plan_training(
-            "tiny-cls", start or backbone(tmp_path), what or Judged(COLLECTION), first, told, folds=folds
+            "tiny-cls", start or backbone(tmp_path), what or Judged(COLLECTION), first, given, folds=folds
         )
     return str(refused.value)
 
@@ -405,10 +406,10 @@ def test_a_query_without_a_relevant_document_teaches_nothing_and_is_tested_as_0(
 
 
 def test_settings_are_told_in_full(tmp_path):
-    told = plan(tmp_path).settings_json()
-    assert told["model"]["max_length"] == 24 and told["model"]["margin"] == 1.0
-    assert told["training"]["epochs"] == 3 and told["training"]["clip"] == 1.0
-    assert json.loads(json.dumps(told))["training"]["measures"] == ["P@20", "nDCG@20"]
+    given = plain(plan(tmp_path).all_settings)
+    assert given["model"]["max_length"] == 24 and given["model"]["margin"] == 1.0
+    assert given["training"]["epochs"] == 3 and given["training"]["clip"] == 1.0
+    assert json.loads(json.dumps(given))["training"]["measures"] == ["P@20", "nDCG@20"]
 
 
 def test_the_epoch_is_chosen_by_the_first_candidates_and_the_test_is_of_all(tmp_path):

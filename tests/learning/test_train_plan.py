@@ -88,11 +88,11 @@ def test_pairs_are_made_once_a_fold_and_the_network_is_built_before(tmp_path, mo
         plan(tmp_path, model="drmm", vectors=str(tmp_path / "none.txt"))
 
 
-@pytest.mark.parametrize("told", [{"select": "P@500"}, {"select": "P@3", "validation_depth": 3}])
-def test_a_measure_that_every_order_has_the_same_of_cannot_choose(tmp_path, told):
+@pytest.mark.parametrize("given", [{"select": "P@500"}, {"select": "P@3", "validation_depth": 3}])
+def test_a_measure_that_every_order_has_the_same_of_cannot_choose(tmp_path, given):
     """Every epoch would be as good as the untrained model, which would be kept."""
     with pytest.raises(UserError, match=r"every order of the validation candidates of fold 1 has the same P@"):
-        plan(tmp_path, **told)
+        plan(tmp_path, **given)
     assert plan(tmp_path, select="P@3", validation_depth=6).settings.select == "P@3"
 
 
@@ -118,26 +118,26 @@ def test_a_plan_does_not_disturb_the_users_random_numbers(tmp_path):
     assert torch.equal(torch.rand(2), expected)
 
 
-@pytest.mark.parametrize("told", [{"accumulate": 6, "batch": 6}, {"accumulate": 3, "batch": 5}, {"batch": 1}])
-def test_parts_too_small_for_mutual_information_are_refused(tmp_path, told):
+@pytest.mark.parametrize("given", [{"accumulate": 6, "batch": 6}, {"accumulate": 3, "batch": 5}, {"batch": 1}])
+def test_parts_too_small_for_mutual_information_are_refused(tmp_path, given):
     with pytest.raises(
         UserError, match=r"1 pair read at a time has nothing.*smaller accumulate, or information=none"
     ):
-        plan(tmp_path, model="dgre", **told)
-    assert plan(tmp_path, model="dgre", information="none", **told).smallest_part == 1
+        plan(tmp_path, model="dgre", **given)
+    assert plan(tmp_path, model="dgre", information="none", **given).smallest_part == 1
 
 
 def test_accumulation_is_the_same_step_without_mutual_information_and_another_with_it(tmp_path):
     found = {}
     for information in ("none", "mine"):
         for accumulate in (1, 3):
-            told = plan(
+            given = plan(
                 tmp_path, model="dgre", start=still_backbone(tmp_path), dropout=0, information=information,
                 accumulate=accumulate, batch=10,
             )  # fmt: skip
-            network, pairs = told.new_network(5), told.pairs(1)
-            learners = Learners.of(network, told.settings, pairs.steps(10))
-            learned = PairEpochs(learners, told.material, pairs, told.settings, OneProcess(), seed=5).train(1)
+            network, pairs = given.new_network(5), given.pairs(1)
+            learners = Learners.of(network, given.settings, pairs.steps(10))
+            learned = PairEpochs(learners, given.material, pairs, given.settings, OneProcess(), seed=5).train(1)
             found[information, accumulate] = learned.losses, network.readout.together.weight.detach()
     for name in ("rank", "distance"):
         assert found["none", 1][0][name] == pytest.approx(found["none", 3][0][name], abs=1e-6)
@@ -148,12 +148,12 @@ def test_accumulation_is_the_same_step_without_mutual_information_and_another_wi
 @pytest.mark.parametrize("information", ["mine", "infonce", "club"])
 def test_critics_rest_where_all_pairs_are_of_one_query(tmp_path, information):
     """Neither momentum nor decay moves them, and their loss is the mean over the pairs that taught them."""
-    told = plan(tmp_path, model="dgre", start=still_backbone(tmp_path), information=information, decay=0.5)
-    network = told.new_network(0)
-    learners = Learners.of(network, told.settings, 10)
-    batch = told.pairs(1).epoch(0, 1)[:4]
+    given = plan(tmp_path, model="dgre", start=still_backbone(tmp_path), information=information, decay=0.5)
+    network = given.new_network(0)
+    learners = Learners.of(network, given.settings, 10)
+    batch = given.pairs(1).epoch(0, 1)[:4]
     assert len({pair.qid for pair in batch}) > 1
-    epochs = PairEpochs(learners, told.material, told.pairs(1), told.settings, OneProcess(), seed=0)
+    epochs = PairEpochs(learners, given.material, given.pairs(1), given.settings, OneProcess(), seed=0)
     mean = Mean()
     network.train()
     epochs._step(batch, mean, "the first step")

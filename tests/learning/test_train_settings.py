@@ -26,7 +26,7 @@ class Several:
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("given", "expected"),
     [
         ({"whole": "3"}, Several(whole=3)),
         ({"number": "1e-5", "whole": 2}, Several(number=1e-5, whole=2)),
@@ -45,13 +45,13 @@ class Several:
         ),
     ],
 )
-def test_values_become_their_type(told, expected):
-    assert settings_of(Several, told) == expected
+def test_values_become_their_type(given, expected):
+    assert settings_of(Several, given) == expected
     assert type(settings_of(Several, {"number": 2}).number) is float
 
 
 @pytest.mark.parametrize(
-    ("told", "complaint"),
+    ("given", "complaint"),
     [
         ({"whole": "3.5"}, "whole is '3.5'; it must be a whole number"),
         ({"whole": 3.5}, "whole is 3.5; it must be a whole number"),
@@ -69,9 +69,9 @@ def test_values_become_their_type(told, expected):
         ({"numbr": 1}, "no setting is called 'numbr'; did you mean number"),
     ],
 )
-def test_a_value_that_does_not_fit_is_refused_with_what_was_expected(told, complaint):
+def test_a_value_that_does_not_fit_is_refused_with_what_was_expected(given, complaint):
     with pytest.raises(UserError) as refused:
-        settings_of(Several, told)
+        settings_of(Several, given)
     assert complaint in str(refused.value)
 
 
@@ -90,7 +90,7 @@ def test_no_model_has_a_setting_of_the_training():
 
 
 @pytest.mark.parametrize(
-    ("told", "complaint"),
+    ("given", "complaint"),
     [
         ({"epochs": 0}, "epochs cannot be 0"),
         ({"rate": 2.0}, "rate cannot be 2"),
@@ -103,16 +103,16 @@ def test_no_model_has_a_setting_of_the_training():
         ({"patience": 0}, "patience cannot be 0"),
     ],
 )
-def test_what_cannot_be_trained_with_is_refused(told, complaint):
+def test_what_cannot_be_trained_with_is_refused(given, complaint):
     with pytest.raises(UserError) as refused:
-        TrainSettings(**told)
+        TrainSettings(**given)
     assert complaint in str(refused.value)
 
 
 def test_measures_are_named_as_ir_measures_names_them():
     assert TrainSettings(select="P(rel=1)@20").select == "P@20"
-    told = {"measures": "nDCG(dcg='exp-log2',cutoff=5),P@20"}
-    assert settled(TinyCls, told)[1].measures == ("nDCG(dcg='exp-log2')@5", "P@20")
+    given = {"measures": "nDCG(dcg='exp-log2',cutoff=5),P@20"}
+    assert settled(TinyCls, given)[1].measures == ("nDCG(dcg='exp-log2')@5", "P@20")
 
 
 def test_assignments(tmp_path):
@@ -161,20 +161,20 @@ def test_a_damaged_toml_file_is_refused_in_one_line(content, complaint, tmp_path
 
 def test_the_guide_has_every_setting_with_its_default():
     page = (Path(__file__).parents[2] / "docs" / "train.md").read_text(encoding="utf-8")
-    told = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", page, flags=re.M))
+    given = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", page, flags=re.M))
     default = TrainSettings()
     for name in names_of(TrainSettings):
         value = getattr(default, name)
-        assert told[name] == (",".join(value) if isinstance(value, tuple) else as_told(value)), name
+        assert given[name] == (",".join(value) if isinstance(value, tuple) else as_told(value)), name
 
 
 def test_the_guide_has_every_setting_of_every_model_with_its_default():
     page = (Path(__file__).parents[2] / "docs" / "train.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \| ((?:[\w-]+ [\w.]+(?:, )?)+) \|", page, flags=re.M))
-    told = {name: dict(one.split() for one in text.split(", ")) for name, text in rows.items()}
+    given = {name: dict(one.split() for one in text.split(", ")) for name, text in rows.items()}
     known = {name: model_class(name).Settings() for name in MODELS}
     for model, settings in known.items():
         for name, value in vars(settings).items():
-            assert told[name].get(model, told[name].get("all")) == as_told(value), f"{name} of {model}"
-    for name, models in told.items():
+            assert given[name].get(model, given[name].get("all")) == as_told(value), f"{name} of {model}"
+    for name, models in given.items():
         assert all(name in vars(known[model]) for model in models if model != "all"), name

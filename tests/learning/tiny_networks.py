@@ -93,8 +93,8 @@ class TinyCritic(TinyCls):
         return (self.critics(output.parts["cls"])[:, 0] - torch.tensor(queries).float()).square().mean()
 
     def losses(self, output, queries):
-        told = torch.tensor(queries).float()
-        away = (self.critics(output.parts["cls"])[:, 0] - told).square().mean()
+        given = torch.tensor(queries).float()
+        away = (self.critics(output.parts["cls"])[:, 0] - given).square().mean()
         return {**super().losses(output, queries), "hiding": -0.01 * away}
 
 

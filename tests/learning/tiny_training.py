@@ -29,9 +29,9 @@ def still_backbone(folder):
     return backbone(folder, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 
 
-def plan(folder, model="tiny-critic", collection=COLLECTION, folds=3, seeds=(0,), start=None, **told):
+def plan(folder, model="tiny-critic", collection=COLLECTION, folds=3, seeds=(0,), start=None, **given):
     return plan_training(
-        model, start or backbone(folder), Judged(collection), FIRST, {**QUICK, **told}, folds=folds, seeds=seeds
+        model, start or backbone(folder), Judged(collection), FIRST, {**QUICK, **given}, folds=folds, seeds=seeds
     )
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from whyrank.collections.catalogue import open_collection
@@ -18,6 +15,7 @@ from whyrank.core.errors import UserError, located
 from whyrank.core.results import plain
 from whyrank.core.runs import Run
 from whyrank.engines.engine import open_workers
+from whyrank.learning.checkpoints import work_folders
 from whyrank.learning.contents import lines_hash, vectors_hash, weights_hash
 from whyrank.learning.judgements import JudgementsUsed, judged
 from whyrank.learning.models.catalogue import model_class
@@ -130,7 +128,7 @@ def _inputs(options: TrainOptions, planned: Planned) -> dict[str, Any]:
 def _trained(place: Run, planned: Planned, options: TrainOptions, workers: int | None, device: str) -> Training:
     """Trains what is not trained yet; the first process writes the results."""
     processes, plan, origin = open_processes(device), planned.plan, planned.origin
-    with _folders(place) as (folder, work):
+    with work_folders(place) as (folder, work):
         about = {"candidates": f"{origin}, {options.depth} per query", "judgements": plan.judged.source("train")}
         keep = "none" if place.path is None else options.keep
         trainer = Trainer(plan, folder, work, processes=processes, keep=keep, about=about)
@@ -141,17 +139,6 @@ def _trained(place: Run, planned: Planned, options: TrainOptions, workers: int |
         result = _fitted(trainer, place.caller, workers, origin)
         processes.from_first(lambda: _save(place, result, options, workers))
     return result
-
-
-@contextmanager
-def _folders(place: Run) -> Iterator[tuple[Path, Path]]:
-    """Where models and unfinished work go; without a run folder nowhere that lasts."""
-    work = place.work("training")
-    if place.path is not None and work is not None:
-        yield place.path, work
-        return
-    with TemporaryDirectory(prefix="whyrank-") as folder:
-        yield Path(folder), Path(folder, "work")
 
 
 def _fitted(trainer: Trainer, caller: Caller, workers: int | None, origin: str) -> Training:

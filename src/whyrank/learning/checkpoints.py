@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 import safetensors.torch
@@ -21,6 +22,7 @@ from whyrank.core.atomic import make_once, remove_folder
 from whyrank.core.errors import UserError
 from whyrank.core.kept import content_key, keep, keep_json, kept, kept_json
 from whyrank.core.results import plain
+from whyrank.core.runs import Run
 from whyrank.learning.history import Epoch, History, Learned
 from whyrank.learning.optimisation import NotFinite, Resumable
 
@@ -179,3 +181,14 @@ def run_epochs(
         history = history.and_then(Epoch(epoch, loss, validate(epoch), losses))
         checkpoints.save(learner, history)
     return history
+
+
+@contextmanager
+def work_folders(place: Run) -> Iterator[tuple[Path, Path]]:
+    """Where models and unfinished work go; without a run folder nowhere that lasts."""
+    work = place.work("training")
+    if place.path is not None and work is not None:
+        yield place.path, work
+        return
+    with TemporaryDirectory(prefix="whyrank-") as folder:
+        yield Path(folder), Path(folder, "work")

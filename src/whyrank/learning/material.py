@@ -47,23 +47,25 @@ class Material:
         most: int | None = None,
         relevant: bool = True,
     ) -> Material:
-        """The first k candidates of each query; a document graded `positive` or more is one. `most` keeps only
-        the first so many queries. Without `relevant`, queries without a positive in the collection or without
-        candidates stay: a test counts them as evaluation does, as 0."""
+        """The first k candidates of the first `most` queries; a document graded `positive` or more is positive.
+        Without `relevant`, queries without a positive in the collection or without candidates stay: a test counts
+        them as evaluation does, as 0."""
         if not collection.qrels:
             raise UserError("this collection has no judgements", where=collection.name, todo="learning needs some")
         judged = {qid: _graded(grades, positive) for qid, grades in collection.qrels.items()}
         wanted = {docno for docnos in judged.values() for docno in docnos}
-        there = {docno for docno, _ in collection.documents() if docno in wanted}
-        held = {qid: tuple(docno for docno in docnos if docno in there) for qid, docnos in judged.items()}
+        known = {docno for docno, _ in collection.documents() if docno in wanted}
+        held = {qid: tuple(docno for docno in docnos if docno in known) for qid, docnos in judged.items()}
         usable = [qid for qid, docnos in held.items() if not relevant or (docnos and first.get(qid))]
         chosen = list(islice(usable, most))
         candidates = {qid: list(first.get(qid, ()))[:k] for qid in chosen}
         positives = {qid: held[qid] for qid in chosen}
+        queries = {qid: collection.queries[qid] for qid in chosen}
+        qrels = {qid: collection.qrels[qid] for qid in chosen}
         return cls(
             name=collection.name,
-            queries={qid: collection.queries[qid] for qid in chosen},
-            qrels={qid: collection.qrels[qid] for qid in chosen},
+            queries=queries,
+            qrels=qrels,
             candidates=candidates,
             positives=positives,
             texts=collection.texts(_documents(candidates, positives)),

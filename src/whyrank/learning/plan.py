@@ -138,10 +138,9 @@ def plan_training(
     with seeded(seeds[0]):
         built = kind.of(network, ingredients)  # what does not fit the backbone or a file is refused here
     network = fitted_length(network, built, asked="max_length" in values)
-    parts = _splits(judged, material, folds, seeds[0], queries)
-    splits = [split.unrepeated(material.queries) for split in parts]
+    splits = _splits(judged, material, folds, seeds[0], queries)
     found = Plan(
-        kind, network, settings, ingredients.checkpoint, judged.collection, material, tuple(splits), tuple(seeds),
+        kind, network, settings, ingredients.checkpoint, judged.collection, material, splits, tuple(seeds),
         ingredients, judged, cut_queries(built, material), repeated(material.queries),
     )  # fmt: skip
     check_splits(found)
@@ -182,11 +181,20 @@ def fitted_length(settings: NetworkSettings, built: Network, asked: bool) -> Net
     return replace(settings, max_length=longest)
 
 
-def _splits(judged: Judged, material: Material, folds: int | None, seed: int, queries: int | None) -> list[Split]:
+def _splits(
+    judged: Judged, material: Material, folds: int | None, seed: int, queries: int | None
+) -> tuple[Split, ...]:
+    """Queries in the same words are never on two sides."""
+    parts = _given_splits(judged, material, folds, seed, queries)
+    return tuple(split.unrepeated(material.queries) for split in parts)
+
+
+def _given_splits(
+    judged: Judged, material: Material, folds: int | None, seed: int, queries: int | None
+) -> list[Split]:
     if judged.test is None:
-        return fold_queries(
-            islice(material.queries, queries), FOLDS if folds is None else folds, seed, material.name
-        )
+        chosen = islice(material.queries, queries)
+        return fold_queries(chosen, FOLDS if folds is None else folds, seed, material.name)
     if folds not in (None, 1):
         raise UserError(
             f"{folds} folds, with test queries given",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from whyrank.core.caller import Caller
@@ -23,6 +24,29 @@ class TrainingProgress(NamedTuple):
 
 #: Called at each step, and before and after each measurement.
 OnProgress = Callable[[TrainingProgress], object]
+
+
+@dataclass
+class JobProgress:
+    """Reports where one job is: `before` are the steps of the jobs before it, `steps` those of an epoch."""
+
+    on_progress: OnProgress
+    job: object
+    before: int
+    steps: int
+    validation: float | None = None
+
+    def step(self, epoch: int, step: int, losses: dict[str, float], over: bool = False) -> None:
+        """After a step of an epoch (from 1)."""
+        done = self.before + max(0, epoch - 1) * self.steps + step
+        self.on_progress(TrainingProgress(done, self.job, epoch, losses, self.validation, over))
+
+    def measure(self, epoch: int, measure: Callable[[], float]) -> float:
+        """The validation value after an epoch (0: before training), reported before and after it is measured."""
+        self.step(epoch, self.steps * bool(epoch), {})
+        self.validation = measure()
+        self.step(epoch, self.steps * bool(epoch), {}, over=True)
+        return self.validation
 
 
 def ignore_progress(progress: TrainingProgress) -> None:

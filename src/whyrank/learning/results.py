@@ -123,9 +123,8 @@ class Training(Result):
     def verdict(self) -> list[str]:
         queries = len(self.tested)
         found = "; ".join(one.text() for one in self.differences)
-        sentences = [
-            f"{self.model} less the first stage, on {counted(queries, 'test query', 'test queries')}: {found}."
-        ]
+        tested = counted(queries, "test query", "test queries")
+        sentences = [f"{self.model} against the first stage, on {tested}: {found}."]
         if queries < FEWEST_QUERIES:
             sentences.append(f"Nothing can be tested: {FEWEST_QUERIES} test queries are needed.")
         idle = sum(one.chosen == 0 for one in self.models)

@@ -19,7 +19,7 @@ from whyrank.learning.optimisation import NotFinite
 from whyrank.learning.pairwise import Learners, PairEpochs
 from whyrank.learning.plan import Job, Plan
 from whyrank.learning.processes import OneProcess, Processes, SharedCheckpoints, shared_scores
-from whyrank.learning.progress import OnProgress, TrainingProgress, ignore_progress
+from whyrank.learning.progress import JobProgress, OnProgress, ignore_progress
 from whyrank.learning.saved import save_trained
 from whyrank.learning.trained import as_ranker
 from whyrank.rankers.ranker import Ranker
@@ -122,28 +122,25 @@ class Trainer:
     def _train(
         self, job: Job, network: Network, checkpoints: SharedCheckpoints, on_progress: OnProgress
     ) -> History:
-        plan, settings, processes = self.plan, self.plan.settings, self.processes
+        plan, settings = self.plan, self.plan.settings
         pairs = plan.pairs(job.fold)
         steps = pairs.steps(settings.batch)
+        progress = JobProgress(on_progress, job, self._done, steps)
         ranker, candidates = self._ranker(network), plan.to_choose_by(job.fold)
-        last: list[float] = []
-
-        def report(epoch: int, step: int, losses: dict[str, float], over: bool = False) -> None:
-            done = self._done + max(0, epoch - 1) * steps + step
-            on_progress(TrainingProgress(done, job, epoch, losses, last[-1] if last else None, over))
 
         def validate(epoch: int) -> float:
-            report(epoch, steps * bool(epoch), {})
-            scores = self._scores(candidates, ranker, f"a validation score after epoch {epoch}")
-            found = candidates.values(scores, [settings.select])
-            last.append(fmean(found[settings.select].values()))
-            report(epoch, steps * bool(epoch), {}, over=True)
-            return last[-1]
+            return progress.measure(epoch, lambda: self._validation(candidates, ranker, epoch))
 
         learners = Learners.of(network, settings, steps * settings.epochs)
-        epochs = PairEpochs(learners, plan.material, pairs, settings, processes, job.seed, report)
+        epochs = PairEpochs(learners, plan.material, pairs, settings, self.processes, job.seed, progress.step)
         with self._kept.stopping(job, RATES):
             return run_epochs(learners, checkpoints, epochs.train, validate, settings.epochs, settings.patience)
+
+    def _validation(self, candidates: Candidates, ranker: Ranker, epoch: int) -> float:
+        """The measure that selects, on the validation queries."""
+        select = self.plan.settings.select
+        scores = self._scores(candidates, ranker, f"a validation score after epoch {epoch}")
+        return fmean(candidates.values(scores, [select])[select].values())
 
     def _tested(self, job: Job, network: Network, history: History) -> Fitted:
         candidates = Candidates.of(self.plan.material, self.plan.splits[job.fold - 1].test)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from whyrank.circuits.reading import cross_encoder
@@ -17,6 +14,7 @@ from whyrank.collections.records import fingerprint_of
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.results import plain
 from whyrank.core.runs import Run
+from whyrank.learning.checkpoints import work_folders
 from whyrank.learning.contents import lines_hash
 from whyrank.learning.finetuning.conditions import CONDITIONS, parse_conditions
 from whyrank.learning.finetuning.jobs import FineTuneSettings
@@ -30,8 +28,9 @@ from whyrank.learning.finetuning.results import (
     tables,
 )
 from whyrank.learning.finetuning.tuner import FineTuner
-from whyrank.learning.judgements import JudgementsUsed, judged
+from whyrank.learning.judgements import Judged, JudgementsUsed, judged
 from whyrank.learning.progress import training_bar
+from whyrank.rankers.cross_encoder import CrossEncoder
 from whyrank.rankers.load import load
 from whyrank.rankers.ranker import Ranker
 
@@ -76,30 +75,24 @@ def finetune(
     model = cross_encoder(given)
     caller.say(f"{model.name}: {model.source}; reads {model.max_length} tokens of a pair")
     first, origin = first_stage_of(known.collection, run, depth)
-    inputs = {
-        "ranker": model.fingerprint(), "collection": known.collection.fingerprint(),
-        "first_stage": fingerprint_of(first), "test_queries": known.test and lines_hash(known.test),
-        "validation_queries": known.validation and lines_hash(known.validation), "settings": plain(settings),
-    }  # fmt: skip
+    inputs = _inputs(model, known, first, settings)
     with Run.open(out, "finetune", inputs, caller) as place:
         finished = place.finished(FineTuning)
         if finished is not None:
             return finished
         name = collection if isinstance(collection, str) else collection.name
-        with _folders(place) as (folder, work):
+        with work_folders(place) as (folder, work):
             tuner = FineTuner.of(model, known, first, settings, folder, work)
             return _tuned(place, tuner, name, origin)
 
 
-@contextmanager
-def _folders(place: Run) -> Iterator[tuple[Path, Path]]:
-    """Where models and unfinished work go; without a run folder nowhere that lasts."""
-    work = place.work("training")
-    if place.path is not None and work is not None:
-        yield place.path, work
-        return
-    with TemporaryDirectory(prefix="whyrank-") as folder:
-        yield Path(folder), Path(folder, "work")
+def _inputs(ranker: CrossEncoder, known: Judged, first: Ranking, settings: FineTuneSettings) -> dict[str, Any]:
+    """Everything that the result depends on, by content."""
+    return {
+        "ranker": ranker.fingerprint(), "collection": known.collection.fingerprint(),
+        "first_stage": fingerprint_of(first), "test_queries": known.test and lines_hash(known.test),
+        "validation_queries": known.validation and lines_hash(known.validation), "settings": plain(settings),
+    }  # fmt: skip
 
 
 def _tuned(place: Run, tuner: FineTuner, collection: str, origin: str) -> FineTuning:

@@ -20,7 +20,7 @@ from whyrank.learning.history import History
 from whyrank.learning.judgements import Judged
 from whyrank.learning.material import Candidates, Material
 from whyrank.learning.optimisation import Learner, NotFinite
-from whyrank.learning.progress import OnProgress, TrainingProgress, ignore_progress
+from whyrank.learning.progress import JobProgress, OnProgress, ignore_progress
 from whyrank.learning.splits import Split, split_queries
 from whyrank.rankers.cross_encoder import CrossEncoder
 from whyrank.rankers.ranker import ScoreNotFinite
@@ -76,10 +76,10 @@ class FineTuner:
     @property
     def steps(self) -> int:
         """Steps of all jobs."""
-        return self._steps_a_job * len(self.settings.jobs)
+        return self._steps_per_job * len(self.settings.jobs)
 
     @property
-    def _steps_a_job(self) -> int:
+    def _steps_per_job(self) -> int:
         return self.pairs.steps(self.settings.batch) * self.settings.epochs
 
     def run(self, on_progress: OnProgress = ignore_progress) -> list[Tuned]:
@@ -117,33 +117,26 @@ class FineTuner:
         self, number: int, job: TuningJob, original: Weights, checkpoints: Checkpoints, on_progress: OnProgress
     ) -> History:
         ranker, settings = self.ranker, self.settings
-        before, steps = number * self._steps_a_job, self.pairs.steps(settings.batch)
-
-        last: list[float] = []
-
-        def report(epoch: int, step: int, losses: dict[str, float], over: bool = False) -> None:
-            done = before + max(0, epoch - 1) * steps + step
-            on_progress(TrainingProgress(done, job, epoch, losses, last[-1] if last else None, over))
-
-        def validate(epoch: int) -> float:
-            report(epoch, steps if epoch else 0, {})
-            ranker.model.eval()
-            try:
-                last.append(fmean(self.validation.measured(ranker, (SELECT,))[SELECT].values()))
-            except ScoreNotFinite as error:
-                raise NotFinite(f"a validation score after epoch {epoch} is not finite ({error.what})") from error
-            report(epoch, steps if epoch else 0, {}, over=True)
-            return last[-1]
-
-        epochs = PointwiseEpochs(ranker, self.material, self.pairs, settings.batch, job.seed, report)
+        steps = self.pairs.steps(settings.batch)
+        progress = JobProgress(on_progress, job, number * self._steps_per_job, steps)
+        epochs = PointwiseEpochs(ranker, self.material, self.pairs, settings.batch, job.seed, progress.step)
         self._start(job.condition, original)
         parameters = job.condition.parameters(ranker)
-        learner = Learner.of(ranker.model, parameters, settings.rate, self._steps_a_job)
+        learner = Learner.of(ranker.model, parameters, settings.rate, self._steps_per_job)
         with self._kept.stopping(job, "rate"):
             return run_epochs(
-                learner, checkpoints, lambda epoch: epochs.train(learner, epoch), validate, settings.epochs,
+                learner, checkpoints, lambda epoch: epochs.train(learner, epoch),
+                lambda epoch: progress.measure(epoch, lambda: self._validation(epoch)), settings.epochs,
                 settings.patience,
             )  # fmt: skip
+
+    def _validation(self, epoch: int) -> float:
+        """The measure that selects, on the validation queries."""
+        self.ranker.model.eval()
+        try:
+            return fmean(self.validation.measured(self.ranker, (SELECT,))[SELECT].values())
+        except ScoreNotFinite as error:
+            raise NotFinite(f"a validation score after epoch {epoch} is not finite ({error.what})") from error
 
     def _start(self, condition: Condition, original: Weights) -> None:
         """The checkpoint's own weights, aligned if the condition says so."""
