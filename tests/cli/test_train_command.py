@@ -244,7 +244,7 @@ def call(place, out, model="dgre", config=None, **more):
         ({"train_qrels": "nowhere"}, "no collection 'nowhere'"),
         ({"layers": 99}, "layers cannot be 99"),
         ({"max_length": 5}, "5 tokens are too few to read"),
-        ({"accumulate": 7}, "1 pair read at a time has nothing to tell mutual information from"),
+        ({"accumulate": 7}, "1 pair read at a time has nothing to estimate mutual information from"),
         ({"measures": "nDCG(dcg='exp-log2',cutoff=5),nDGC@5"}, "no measure 'nDGC@5'"),
     ],
 )

@@ -328,7 +328,7 @@ def test_what_cannot_be_trained_is_refused_before_anything_is(tmp_path):
         judged(bare)
     said = refusal(tmp_path, max_length=25)
     assert "max_length is 25" in said and "positions for 24 tokens" in said and "24 or less" in said
-    assert "bm25 is no backbone" in refusal(tmp_path, start="bm25")
+    assert "bm25 is not a backbone" in refusal(tmp_path, start="bm25")
     assert "13 judged queries cannot make 7 folds" in refusal(tmp_path, folds=7)
     nothing = {qid: [row for row in rows if QRELS[qid].get(row.docno, 0) < 1] for qid, rows in FIRST.items()}
     for unfound, part in ((False, "training"), (True, "validation")):
@@ -337,7 +337,7 @@ def test_what_cannot_be_trained_is_refused_before_anything_is(tmp_path):
     only = {qid: dict.fromkeys(mine, 1) for qid, mine in QRELS.items()}
     few = {qid: [row for row in rows if row.docno in only[qid]] for qid, rows in FIRST.items()}
     said = refusal(tmp_path, Judged(Collection.from_records("good", DOCUMENTS, QUERIES, only)), few)
-    assert "the training queries of fold 1 have no relevant document with a worse one beside it" in said
+    assert "the training queries of fold 1 have no pair of a better and a worse document" in said
     assert plan(tmp_path, model="tiny-cls").network.max_length == 24, "a default is cut to what there is"
 
 

@@ -478,7 +478,7 @@ def test_the_command_line_refuses_in_one_line(tmp_path):
     start = ["study", "disentangled", "-o", tmp_path / "run"]
     assert "no part 'tabel2'; did you mean" in one_line(whyrank(*start, "--only", "tabel2"))
     assert "no setting 'masking'" in one_line(whyrank(*start, "--set", "masking=none"))
-    assert "bm25 is no backbone" in one_line(whyrank(*start, "--backbone", "bm25"))
+    assert "bm25 is not a backbone" in one_line(whyrank(*start, "--backbone", "bm25"))
     mine = ["--collection", write_collection(tmp_path / "mine"), "--backbone", save(tmp_path / "tiny")]
     assert "tests without a fixed test; give queries" in one_line(whyrank(*start, *mine, "--tests", "4"))
     assert not (tmp_path / "run").exists()
