@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from whyrank.axioms.axiom import Axiom
 from whyrank.axioms.pair import MinimalPair
-from whyrank.axioms.registry import AXIOMS, parse_axiom
+from whyrank.axioms.registry import own_axioms, parse_axiom
 from whyrank.collections.gather import identifier
 from whyrank.core.errors import UserError, quoted
 from whyrank.core.json_file import NotJson, typed
@@ -99,7 +99,7 @@ def _checked(values: dict[str, Any]) -> dict[str, Any]:
 
 def _by_axiom(values: dict[str, Any]) -> dict[str, Any]:
     """What a known axiom says of its pairs holds for a user's own, and may not be contradicted."""
-    if values.get("axiom") not in AXIOMS:
+    if values.get("axiom") not in own_axioms():
         return values
     axiom = _axiom(values["axiom"], values.get("variant"))
     if values.get("prefer", axiom.prefers) != axiom.prefers:

@@ -8,7 +8,9 @@ parse_axiom("./my_axioms.py:Shouting")   a class in a file
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import module_from_spec, spec_from_file_location
@@ -19,35 +21,41 @@ from typing import Any
 from whyrank.axioms.axiom import Axiom, range_of
 from whyrank.core.errors import UserError, nearest
 
-#: Name -> module and class, in the order in which reports show them.
-AXIOMS = {
-    "TFC1": "tfc1:TFC1",
-    "TFC2": "tfc2:TFC2",
-    "TFC3": "tfc3:TFC3",
-    "M-TDC": "mtdc:MTDC",
-    "TDC": "tdc:TDC",
-    "STMC1": "stmc1:STMC1",
-    "STMC2": "stmc2:STMC2",
-    "LNC1": "lnc1:LNC1",
-    "LNC2": "lnc2:LNC2",
-    "TP": "tp:TP",
-}
+#: How names of axioms begin, in the order in which reports show them.
+FAMILIES = ("TFC", "M-TDC", "TDC", "STMC", "LNC", "TP")
+#: How a file of this package says that it holds an axiom.
+_DEFINES = re.compile(r"^class \w+\(Axiom\)", re.MULTILINE)
 #: The entry points with which other packages bring axioms: NAME = "module:Class".
 GROUP = "whyrank.axioms"
 #: Classes that were named by module or file, under their own name, so that what is printed can be read again.
 _named: dict[str, type[Axiom]] = {}
 
 
+@cache
+def own_axioms() -> dict[str, type[Axiom]]:
+    """The axioms of this package, by name: each file that holds one is found by itself."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    names = [file.stem for file in files if _DEFINES.search(file.read_text(encoding="utf-8"))]
+    modules = [import_module(f"whyrank.axioms.{name}") for name in names]
+    found = [cls for module in modules for cls in vars(module).values() if _defined_in(module, cls)]
+    return {cls.name: cls for cls in sorted(found, key=lambda cls: (_family(cls.name), cls.name))}
+
+
+def _defined_in(module: ModuleType, value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, Axiom) and value.__module__ == module.__name__
+
+
+def _family(name: str) -> int:
+    """The place of a name's family; of others, the last."""
+    return next((i for i, family in enumerate(FAMILIES) if name.startswith(family)), len(FAMILIES))
+
+
 def axiom_class(name: str) -> type[Axiom]:
     """The class registered under a name, however it is capitalised."""
     wanted = name.strip().lower()
-    found = {known.lower(): known for known in AXIOMS}.get(wanted)
-    if found is not None:
-        module, cls = AXIOMS[found].split(":")
-        return getattr(import_module(f"whyrank.axioms.{module}"), cls)
-    for known, own in _named.items():
+    for known, cls in (own_axioms() | _named).items():
         if known.lower() == wanted:
-            return own
+            return cls
     for point in installed():
         if point.name.lower() == wanted:
             return _checked(point.load(), point.value)
@@ -61,12 +69,12 @@ def installed() -> list[EntryPoint]:
 
 def known_axioms() -> list[str]:
     """All names, those of this package first."""
-    return list(dict.fromkeys([*AXIOMS, *(point.name for point in installed())]))
+    return list(dict.fromkeys([*own_axioms(), *(point.name for point in installed())]))
 
 
 def meanings() -> dict[str, str]:
     """What each axiom asks, by name: those of this package, of other packages, and those named so far."""
-    classes = {name: axiom_class(name) for name in AXIOMS} | _named
+    classes = own_axioms() | _named
     for point in installed():
         with suppress(Exception):  # a package that cannot be loaded is no reason to have no report
             classes[point.name] = _checked(point.load(), point.value)
