@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import statistics
 
 import jsonschema
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.pages.inert import text_of
 from whyrank.audit.api import audit
 from whyrank.audit.results import OUTCOMES, Audit
 from whyrank.audit.scoring import audit_pairs, score_pairs
@@ -320,3 +322,31 @@ def test_finished_work_is_decoded_and_not_scored_again(tmp_path):
     with pytest.raises(UserError, match="other inputs"):
         audit(ranker, collection, "TFC1", documents=1, out=tmp_path / "run")
     assert "whyrank.audit" in json.loads((tmp_path / "run" / "manifest.json").read_text())["command"]
+
+
+def test_the_verdict_is_plain():
+    """How many axioms are followed, broken and undecided, and which is violated most."""
+    followed = [pair(i, "a", "b", qid=f"q{i}") for i in range(8)]
+    broken = [pair(i + 10, "a", "c", axiom="TDC", qid=f"q{i}") for i in range(8)]
+    open_ = [pair(i + 20, "a", "bc"[i % 2], axiom="TP", qid=f"q{i}") for i in range(8)]
+    assert audit_pairs([Table(TEXTS)], followed).verdict() == [
+        "table follows 1 of 1 axiom, goes against none, and none are undecided. No pair violates an axiom."
+    ]
+    (said,) = audit_pairs([Table(TEXTS)], [*followed, *broken, *open_]).verdict()
+    assert said.startswith("table follows 1 of 3 axioms, goes against 1, and 1 is undecided. ")
+    assert said.endswith("It violates TDC:append most often: in 100% [68%, 100%] of 8 pairs.")
+    (said,) = audit_pairs([Table(TEXTS)], followed[:3]).verdict()
+    assert said == "table: too few queries to say whether it follows 1 axiom."
+
+
+def test_the_report_is_verdict_then_figure_then_numbers_then_glossary(bm25_audit, tmp_path):
+    source = bm25_audit.write_report(tmp_path / "report.html", {"command": "whyrank audit"}).read_text()
+    places = [source.index(mark) for mark in ('class="verdict"', "<figure>", "<table>", 'id="glossary"')]
+    assert places == sorted(places)
+    heads = re.findall(r"<thead>(.*?)</thead>", source)
+    assert len(heads) >= 5 and all(head.count("<th") <= 6 for head in heads), "six columns at most"
+    named = {axiom.split(":")[0] for axiom in {summary.axiom for summary in bm25_audit.axioms}}
+    assert named == {"TFC1", "TFC2", "TDC", "LNC1", "LNC2", "TP"}
+    assert all(f'<dt id="term-{axiom.lower()}">' in source for axiom in named)
+    assert "LNC1:sentences prefers the baseline." in text_of(source)
+    assert text_of(source).count("No pair violates an axiom.") == 2, "the verdict, and the worst"

@@ -204,7 +204,7 @@ class Audit(Result):
         said += f"{undecided or 'none'} {'is' if undecided == 1 else 'are'} undecided. "
         worst = max(mine, key=lambda one: one.violates.value or 0.0)
         if not worst.violates.value:
-            return f"{said}No pair violates any of them."
+            return f"{said}No pair violates an axiom."
         often = f"in {worst.violates.percent()} of {counted(worst.n, 'pair')}"
         return f"{said}It violates {worst.axiom} most often: {often}."
 

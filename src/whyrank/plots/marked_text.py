@@ -1,4 +1,4 @@
-"""A text with a colour behind each word as strong as the word's value, and beside it the strongest as bars."""
+"""A text with a colour behind each word as strong as the word's value, and the strongest words as bars."""
 
 from __future__ import annotations
 

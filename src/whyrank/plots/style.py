@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 GOOD, NEUTRAL, BAD, INK, QUIET = "#1b7f5c", "#c9ced3", "#b3423a", "#1c1e21", "#6b7177"
-#: One colour per ranker, told apart also by those who do not see red and green apart.
+#: One colour per ranker; they differ also for those who do not see red and green apart.
 SERIES = ("#14608a", "#d1781f", "#6a4fa3", "#1b7f5c", "#b3423a", "#7a6a4f")
 #: Inches of a figure that fills the column of a report and can still be read on a phone.
 WIDTH = 6.2
