@@ -13,6 +13,7 @@ import pytest
 import whyrank as library
 from tests.cli.run import one_line, whyrank
 from tests.learning.small import checkpoint, write_collection
+from tests.pages.inert import text_of
 from whyrank.learning.finetuning.results import FineTuning
 
 SMALL = ["--seeds", "2", "--epochs", "2", "--rate", "3e-3", "--batch", "8", "--depth", "8", "--max-length", "24"]
@@ -60,7 +61,7 @@ def test_what_it_writes(finished, place):
     )
     page = (out / "report.html").read_text()
     assert page.count("<svg") == 2 and 'src="http' not in page and 'href="http' not in page
-    assert "A2 (aligned-full) has the best nDCG@1" in page
+    assert "A2 (aligned-full) has the best nDCG@1" in text_of(page)
     assert "aligned-embeddings" in finished.stdout and "2 test queries are too few" in finished.stdout
     assert "whyrank rank --ranker" in finished.stderr
 

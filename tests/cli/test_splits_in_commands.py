@@ -6,6 +6,7 @@ import pytest
 
 from tests.cli import hostile
 from tests.learning.small import QRELS, checkpoint, write_collection, write_splits
+from tests.pages.inert import text_of
 from whyrank.axioms.pair import read_pairs
 from whyrank.cli.app import app
 from whyrank.core.errors import UserError
@@ -62,7 +63,7 @@ def test_training_learns_from_train_chooses_by_dev_and_tests_on_test(place, comm
     assert [(one["part"], one["source"], one["queries"]) for one in used] == [
         ("train", "qrels/train.tsv", 8), ("validation", "qrels/dev.tsv", 2), ("test", "qrels/test.tsv", 3)
     ]  # fmt: skip
-    page = (place / command / "report.html").read_text()
+    page = text_of((place / command / "report.html").read_text())
     assert "Learned from qrels/train.tsv: 8 queries, 24 judgements" in page
 
 

@@ -10,6 +10,7 @@ from tests.checkpoints import save
 from tests.cli.run import one_line, whyrank
 from tests.learning.small import QRELS, write_collection
 from tests.learning.tiny_training import still_backbone
+from tests.pages.inert import text_of
 from whyrank.cli.caller import terminal
 from whyrank.collections.bm25 import first_stage
 from whyrank.collections.collection import Collection
@@ -166,7 +167,7 @@ def test_killed_anywhere_it_trains_nothing_twice_and_ends_with_the_same(place, t
     assert so_far.to_do == ("bert",) and {row.name for row in so_far.tables["table2"].rows} == {
         "BM25", "DRMM", "random order", "best possible",
     }  # fmt: skip
-    page = (place / "killed" / "report.html").read_text()
+    page = text_of((place / "killed" / "report.html").read_text())
     assert "Not finished: 1 of 2 models and variants are still to be trained" in page
     assert "BERT is lacking: not trained yet." in page
     seen.clear()
@@ -435,7 +436,7 @@ def test_a_training_that_comes_to_no_number_costs_its_own_rows_only(place, train
     assert {row.name for row in found.table6.rows} == {"BM25", "BERT"}
     assert "fold1-seed0" in found.lacking["dgre"] and "lgre" in trained, "the study goes on"
     assert "no trained dgre" in found.not_done["figures"] and "attention" in found.not_done
-    page = (out / "report.html").read_text()
+    page = text_of((out / "report.html").read_text())
     assert "DGRe is lacking: " in page and "no trained dgre to open" in page
 
 
@@ -451,7 +452,7 @@ def test_what_fails_after_the_tables_takes_none_of_them_away(place, monkeypatch)
         run_study(setup(place, sizes), out, ("table2", "opened"), FEW)
     found = result_of(out)
     assert found.tables["table2"].rows and found.audits and not found.heads and not found.attention
-    assert "which axioms improve" in (out / "report.html").read_text()
+    assert "which axioms improve" in text_of((out / "report.html").read_text())
     assert not (out / "manifest.json").exists(), "it is not finished"
 
 
