@@ -133,7 +133,7 @@ def test_u0_falls_with_idf_whatever_sign_the_svd_gives(bert):
 
 
 def test_samples_go_on_where_a_kill_left_them_and_damaged_shards_are_made_again(bert, tmp_path, monkeypatch):
-    monkeypatch.setattr(samples_module, "PAIRS_A_SHARD", 20)
+    monkeypatch.setattr(samples_module, "PAIRS_PER_SHARD", 20)
     collection = tiny_collection()
     pairs = candidates(collection, every_document(collection, 6), 6)
     whole = read_samples(bert, pairs, tmp_path)

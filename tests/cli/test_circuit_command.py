@@ -38,19 +38,19 @@ def call(folder, *more, ranker="ce"):
 def test_what_it_writes(folder, tmp_path):
     done = call(folder, "-o", tmp_path / "run")
     assert done.returncode == 0, done.stderr
-    told = json.loads((tmp_path / "run" / "circuit.json").read_text())
-    jsonschema.validate(told, Circuit.schema())
+    found = json.loads((tmp_path / "run" / "circuit.json").read_text())
+    jsonschema.validate(found, Circuit.schema())
     written = {path.name for path in (tmp_path / "run").iterdir()}
     assert {"manifest.json", "report.html", "graph.svg", "tests.svg", "to-logits.svg", "pairs.parquet"} <= written
     assert not [name for name in written if name.startswith(".")], "nothing half-done is left"
-    assert set(told["faithfulness"]) == {"TFC1", "STMC1"}
-    senders = {edge["sender"] for edge in told["edges"] if edge["status"] == "kept"} - {"embed"}
-    assert {one["head"] for one in told["heads"]} == senders
-    assert sum(map(len, told["roles"].values())) == len(told["heads"])
+    assert set(found["faithfulness"]) == {"TFC1", "STMC1"}
+    senders = {edge["sender"] for edge in found["edges"] if edge["status"] == "kept"} - {"embed"}
+    assert {one["head"] for one in found["heads"]} == senders
+    assert sum(map(len, found["roles"].values())) == len(found["heads"])
     again = call(folder, "-o", tmp_path / "again", "--json")
     assert again.returncode == 0
     assert (tmp_path / "again" / "circuit.json").read_text() == (tmp_path / "run" / "circuit.json").read_text()
-    assert json.loads(again.stdout) == told
+    assert json.loads(again.stdout) == found
     once_more = call(folder, "-o", tmp_path / "run")
     assert "holds this result already" in once_more.stderr and once_more.stdout == done.stdout
 

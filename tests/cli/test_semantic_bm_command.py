@@ -151,16 +151,16 @@ def test_killed_in_the_middle_it_goes_on_and_gives_the_same_rows(ranker, collect
 
 def test_too_few_queries_and_a_bi_encoder_are_refused_in_one_line(ranker, tmp_path):
     few = write_collection(tmp_path / "few", tiny_collection(queries=9))
-    told = ["--collection", few, "--heads", HEADS, "-o", tmp_path / "x"]
-    line = one_line(whyrank("semantic-bm", "--ranker", ranker, *told))
+    common = ["--collection", few, "--heads", HEADS, "-o", tmp_path / "x"]
+    line = one_line(whyrank("semantic-bm", "--ranker", ranker, *common))
     assert "9 queries" in line and "at least 10 are needed" in line
-    line = one_line(whyrank("semantic-bm", "--ranker", save(tmp_path / "bi"), *told))
+    line = one_line(whyrank("semantic-bm", "--ranker", save(tmp_path / "bi"), *common))
     assert "no cross-encoder (bi-encoder)" in line
     assert not (tmp_path / "x").exists(), "nothing is left of what was refused"
 
 
 @pytest.mark.parametrize(
-    ("how", "told"),
+    ("how", "complaint"),
     [
         ({}, "either circuit (a run"),
         ({"heads": HEADS, "circuit": Path("somewhere")}, "either circuit (a run"),
@@ -172,8 +172,8 @@ def test_too_few_queries_and_a_bi_encoder_are_refused_in_one_line(ranker, tmp_pa
         ({"heads": HEADS, "idf": "nothing"}, "no IDF 'nothing'"),
     ],
 )
-def test_what_it_refuses(ranker, collection, tmp_path, how, told):
-    with pytest.raises(UserError, match=re.escape(told)):
+def test_what_it_refuses(ranker, collection, tmp_path, how, complaint):
+    with pytest.raises(UserError, match=re.escape(complaint)):
         semantic_bm(str(ranker), str(collection), out=tmp_path / "x", **how)
     assert not (tmp_path / "x").exists(), "nothing is left of what was refused"
 

@@ -101,10 +101,10 @@ def test_rare_words_are_rare_and_in_no_query(tmp_path, real):
 def test_the_whole_study(tmp_path, real, capfd):
     real("ce-minilm-l12")
     run_small("ce-minilm-l12", "demo", tmp_path / "run")
-    told = json.loads((tmp_path / "run" / "study.json").read_text())
-    stages_run = told["stages"]
+    found = json.loads((tmp_path / "run" / "study.json").read_text())
+    stages_run = found["stages"]
     assert [stage["name"] for stage in stages_run][-2:] == ["semantic-bm", "semantic-bm-paper"]
-    whats = [row["what"] for row in told["findings"]]
+    whats = [row["what"] for row in found["findings"]]
     for word in ("logits", "U0 against IDF", "doc1", "unsafe below safe", "SemanticBM"):
         assert any(word in what for what in whats), word
     page = (tmp_path / "run" / "report.html").read_text()

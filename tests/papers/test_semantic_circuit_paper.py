@@ -1,4 +1,4 @@
-"""The paper's findings beside ours: what agrees, what differs, what cannot be told."""
+"""The paper's findings and ours: what agrees, what differs, what cannot be judged."""
 
 from dataclasses import replace
 

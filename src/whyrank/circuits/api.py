@@ -40,7 +40,7 @@ GivenPairs = Path | str | Sequence[MinimalPair]
 
 @dataclass(frozen=True)
 class CircuitRequest:
-    """All that decides the result, beside the ranker, the pairs and the IDF."""
+    """All that decides the result, except the ranker, the pairs and the IDF."""
 
     search: Search = field(default_factory=Search)
     sizes: Sizes = field(default_factory=Sizes)

@@ -125,7 +125,7 @@ class HeadTests:
 
 @dataclass(frozen=True)
 class RoleTest:
-    """The mean r of a role's heads in the test of the role, beside that of all other heads; and of |r|."""
+    """The mean r of a role's heads in the test of the role, and of all other heads; the same of |r|."""
 
     test: str
     heads: tuple[str, ...]

@@ -1,7 +1,7 @@
 """What each sender does, over several sets of pairs at once (terms and synonyms), with the draws of a bootstrap.
 
 A site's share of the gap is the ratio of sums over the pairs of all sets, sum(patched - base) / sum(pert - base);
-the share within each set stands beside it. (The mean of the sets' shares would be at the mercy of a set whose gaps
+the share within each set is known, too. (The mean of the sets' shares would be at the mercy of a set whose gaps
 nearly cancel, as synonyms' may.) Draws take whole queries, the same ones in every set that has them.
 """
 

@@ -45,7 +45,7 @@ def features(heads: Sequence[Head], parts: Sequence[str] = PARTS, length: int | 
 
 
 def token_columns(f: np.ndarray, matching: np.ndarray, parts: Sequence[str] = PARTS) -> np.ndarray:
-    """One row a token, in the order of `features`: from f [T] and MS [T, K] to [T, 1 + 2 K]."""
+    """One row per token, in the order of `features`: from f [T] and MS [T, K] to [T, 1 + 2 K]."""
     made = {U0: f[:, None], MATCHING: matching, INTERACTION: f[:, None] * matching}
     return np.concatenate([made[part] for part in PARTS if part in parts], axis=1)
 
@@ -56,7 +56,7 @@ class Columns:
 
     samples: Samples
     f: np.ndarray
-    heads_a_layer: int
+    heads_per_layer: int
     sep: bool = False
 
     @cached_property
@@ -66,12 +66,12 @@ class Columns:
     def of_tokens(
         self, heads: Sequence[Head], parts: Sequence[str] = PARTS, tokens: np.ndarray | slice = slice(None)
     ) -> np.ndarray:
-        """One row a query token (all, or those asked for), in double precision."""
-        places = [head.layer * self.heads_a_layer + head.head for head in heads]
+        """One row per query token (all, or those asked for), in double precision."""
+        places = [head.layer * self.heads_per_layer + head.head for head in heads]
         return token_columns(self.f[tokens], self._matching[tokens][:, places].astype(float), parts)
 
     def shared(self, heads: Sequence[Head], parts: Sequence[str] = PARTS) -> np.ndarray:
-        """One row a pair: the sums over the query's tokens, since all positions share their coefficients."""
+        """One row per pair: the sums over the query's tokens, since all positions share their coefficients."""
         return np.add.reduceat(self.of_tokens(heads, parts), self.samples.starts, axis=0)
 
     def by_position(self, rows: np.ndarray, heads: Sequence[Head], parts: Sequence[str] = PARTS) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The IDF dimension of a ranker: U0, the first left singular vector of its word embeddings, a number per token."""
+"""The IDF dimension of a ranker: U0, the first left singular vector of its word embeddings, by token."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from whyrank.rankers.cross_encoder import CrossEncoder
 
 @dataclass(frozen=True, eq=False)
 class IdfDimension:
-    """U0 [V], its sign chosen so that it falls with IDF: f = -U0 is the rarity that the model gives a token.
+    """U0 [V], its sign chosen so that it falls with IDF: f = -U0 is how rare a token is to the model.
 
     `anchor` is the token where U0 is largest, `source` the IDF by which the sign was chosen, and `r` says how well
     the two go together over whole words; neither is known of a dimension that was made again.

@@ -67,7 +67,7 @@ def default_protocol(sep: bool = False) -> Protocol:
 
 
 def paper_protocol(least: int = LEAST_SAMPLES) -> Protocol:
-    """As the paper's code: a coefficient for each position, a regression a query length, split by pair, [SEP]
+    """As the paper's code: a coefficient for each position, one regression per query length, split by pair, [SEP]
     in."""
     return Protocol("paper", by_position=True, split="pair", sep=True, least=least)
 

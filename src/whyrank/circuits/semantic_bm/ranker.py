@@ -41,9 +41,9 @@ class Model:
         """How far up the encoder the heads are."""
         return 1 + max(head.layer for head in self.heads)
 
-    def read(self, one: Matched, heads_a_layer: int) -> np.ndarray:
+    def read(self, one: Matched, heads_per_layer: int) -> np.ndarray:
         """MS of each token through each head: [m, K]."""
-        places = [head.layer * heads_a_layer + head.head for head in self.heads]
+        places = [head.layer * heads_per_layer + head.head for head in self.heads]
         return (one.document + one.separator if self.sep else one.document)[:, places].astype(float)
 
     def terms(self, f: np.ndarray, reads: np.ndarray) -> np.ndarray:

@@ -20,8 +20,8 @@ from whyrank.rankers.cross_encoder import CrossEncoder
 from whyrank.rankers.ranker import finite
 from whyrank.rankers.rerank import check_run
 
-#: Pairs a shard: what a kill can cost, some seconds; enough to sort by length.
-PAIRS_A_SHARD = 128
+#: Pairs per shard: what a kill can cost, some seconds; enough to sort by length.
+PAIRS_PER_SHARD = 128
 ARRAYS = ("ids", "lengths", "document", "separator", "scores", "cut")
 
 
@@ -92,8 +92,8 @@ def read_samples(
     """One pass over all pairs; with `shards`, a folder for this work, what a kill left is taken up again."""
     check_queries(ranker, pairs)
     fingerprint, parts = ranker.fingerprint() if shards else "", []
-    for number, start in enumerate(range(0, len(pairs), PAIRS_A_SHARD)):
-        some = [(pair.query, pair.text) for pair in pairs[start : start + PAIRS_A_SHARD]]
+    for number, start in enumerate(range(0, len(pairs), PAIRS_PER_SHARD)):
+        some = [(pair.query, pair.text) for pair in pairs[start : start + PAIRS_PER_SHARD]]
         path, key = (shards / f"{number:05d}.shard" if shards else None), content_key(fingerprint, some)
         content = kept(path, key) if path else None
         if content is None:
