@@ -86,20 +86,20 @@ def test_patching(ranker, tmp_path, case, method):
         return
     effects = patch(ranker, CASES[case], **options)
     effects.write(tmp_path, MANIFEST)
-    told, page = valid(tmp_path, "summary.json")
+    found, page = valid(tmp_path, "summary.json")
     reason = "no spread" if len({pair.qid for pair in CASES[case]}) > 5 else "too few queries"
-    for site in told["sites"]:
+    for site in found["sites"]:
         mean = site["mean_effect"]
         assert (mean["low"], mean["high"], mean["no_interval"]) == (None, None, reason)
     if reason == "too few queries":
-        assert all(site["p"] is None and site["p_holm"] is None for site in told["sites"]) and reason in page
+        assert all(site["p"] is None and site["p_holm"] is None for site in found["sites"]) and reason in page
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_an_audit(ranker, tmp_path, case):
     audit_pairs([ranker], CASES[case]).write(tmp_path, MANIFEST)
-    told, page = valid(tmp_path, "audit.json")
-    (one,) = told["axioms"]
+    found, page = valid(tmp_path, "audit.json")
+    (one,) = found["axioms"]
     assert one["mean"]["low"] is None
     if one["queries"] < 6:
         assert one["p"] is None and all(one[outcome]["no_interval"] == "too few queries" for outcome in OUTCOMES)
@@ -123,12 +123,12 @@ def test_a_circuit(ranker, tmp_path, case):
             find_circuit(ranker, {"TFC1": CASES[case]}, idf, request)
         return
     find_circuit(ranker, {"TFC1": CASES[case]}, idf, request).write(tmp_path, MANIFEST)
-    told, page = valid(tmp_path, "circuit.json")
-    assert told["decide"] == "point" and told["edges"]
-    for edge in told["edges"]:
+    found, page = valid(tmp_path, "circuit.json")
+    assert found["decide"] == "point" and found["edges"]
+    for edge in found["edges"]:
         share = edge["share"]
         assert share["low"] is None and share["no_interval"] == "too few queries" and edge["support"] is None
-    kept = [one["only_circuit"]["kept"] for one in told["faithfulness"]["TFC1"]["kinds"].values()]
+    kept = [one["only_circuit"]["kept"] for one in found["faithfulness"]["TFC1"]["kinds"].values()]
     assert kept and all(one["no_interval"] == "too few queries" for one in kept)
     assert "too few queries" in page
 
@@ -146,21 +146,21 @@ def test_an_edit(tmp_path, queries):
     json.dumps([plain(found.ranking), plain(found.holders)], allow_nan=False)
     (tmp_path / "two").mkdir()
     experiment(dial, some, collection="few", scales=(1, 5)).write(tmp_path / "two", MANIFEST)
-    told, page = valid(tmp_path / "two", "edit.json")
-    assert told["curves"][0]["doc1"]["no_interval"] == "too few queries" and "too few queries" in page
+    found, page = valid(tmp_path / "two", "edit.json")
+    assert found["curves"][0]["doc1"]["no_interval"] == "too few queries" and "too few queries" in page
 
 
 def test_scores_that_are_all_the_same(ranker, tmp_path, monkeypatch):
     """A read-out that ignores the text: no gap, no spread, nothing is significant."""
     monkeypatch.setattr(ranker, "read_out", lambda hidden, inputs: torch.full((len(hidden),), 0.25))
     audit_pairs([ranker], pairs(8)).write(tmp_path, MANIFEST)
-    told, _ = valid(tmp_path, "audit.json")
-    assert [told["axioms"][0][outcome]["value"] for outcome in OUTCOMES] == [0.0, 1.0, 0.0]
-    assert told["axioms"][0]["p"] == 1.0
+    found, _ = valid(tmp_path, "audit.json")
+    assert [found["axioms"][0][outcome]["value"] for outcome in OUTCOMES] == [0.0, 1.0, 0.0]
+    assert found["axioms"][0]["p"] == 1.0
     patch(ranker, pairs(8)).write(tmp_path, MANIFEST)
-    told, _ = valid(tmp_path, "summary.json")
-    assert all(site["share"]["value"] is None and site["p_holm"] in (None, 1.0) for site in told["sites"])
-    assert np.isfinite([site["mean_effect"]["value"] for site in told["sites"]]).all()
+    found, _ = valid(tmp_path, "summary.json")
+    assert all(site["share"]["value"] is None and site["p_holm"] in (None, 1.0) for site in found["sites"])
+    assert np.isfinite([site["mean_effect"]["value"] for site in found["sites"]]).all()
 
 
 @pytest.mark.parametrize("queries", [1, 2, 5])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from whyrank.circuits.results import EMBED, LOGITS, OTHER, ROLES, Circuit, Edge
 from whyrank.encoders.site import short_name
-from whyrank.plots.style import INK, QUIET, SERIES, as_svg, drawing
+from whyrank.plots.style import INK, NEUTRAL, QUIET, SERIES, as_svg, drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ def draw_circuit(axes: Axes, circuit: Circuit) -> Axes:
             if receiver in places and places[receiver][1] > places[edge.sender][1]:
                 _arrow(axes, places[edge.sender], places[receiver], edge, largest)
     for name, (x, y) in places.items():
-        colour = ROLE_COLOURS.get(roles.get(name, ""), "#ffffff")
+        colour = ROLE_COLOURS.get(roles.get(name, ""), NEUTRAL)
         axes.plot([x], [y], "o", markersize=19, color=colour, mec=INK, mew=0.6, zorder=3)
         ink = "white" if name in roles else INK
         axes.annotate(short_name(name), (x, y), ha="center", va="center", fontsize=6.5, zorder=4, color=ink)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from whyrank.edits.idf import IdfDirection, Word
 from whyrank.pages.page import Cell, Data, Figures, Report
-from whyrank.plots.heat_map import interval_bars
+from whyrank.plots.bars import interval_bars
 from whyrank.plots.style import INK, SERIES, as_svg, bare, drawing
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from whyrank.interventions.results import Effects
 from whyrank.interventions.statistics import SiteSummary
 from whyrank.interventions.summary import MapCorrelation, Point
 from whyrank.pages.page import Cell, Figure, Figures
-from whyrank.plots.heat_map import draw_bars, interval_bars, scatter
+from whyrank.plots.bars import draw_bars, interval_bars
+from whyrank.plots.scatter import scatter
 from whyrank.plots.style import new_axes
 from whyrank.text.categories import CATEGORIES
 

@@ -8,9 +8,6 @@ from collections.abc import Set as AbstractSet
 from statistics import median_low
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whyrank.plots.bars import draw_bars as draw_bars
-from whyrank.plots.bars import interval_bars as interval_bars
-from whyrank.plots.scatter import scatter as scatter
 from whyrank.plots.style import INK, as_svg, drawing
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from whyrank.papers.disentangled.results import (
     Table,
     WordGraphs,
 )
-from whyrank.plots.heat_map import ONE_WAY, heat_maps, interval_bars, robust_end
+from whyrank.plots.bars import interval_bars
+from whyrank.plots.heat_map import ONE_WAY, heat_maps, robust_end
 from whyrank.plots.style import BAD, GOOD, INK, QUIET, SERIES, as_svg, bare, drawing
 
 if TYPE_CHECKING:
