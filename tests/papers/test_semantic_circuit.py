@@ -1,16 +1,21 @@
 """The study of the semantic circuit: its plan, its verdicts, and the whole of it on a real cross-encoder."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import typer
 
 from tests.circuits.made import edge, made_circuit
+from whyrank.axioms.api import PairArguments, pairs
+from whyrank.cli.app import app
 from whyrank.cli.caller import terminal
-from whyrank.cli.study import commands
 from whyrank.collections.demo import open_demo
 from whyrank.core.errors import UserError
 from whyrank.evaluation.interval import Interval
+from whyrank.interventions.api import patch
+from whyrank.interventions.options import PatchArguments
 from whyrank.pages.findings import AGREES, DIFFERS, OPEN, Finding
 from whyrank.pages.page import Report
 from whyrank.papers.api import study
@@ -26,13 +31,13 @@ SMALL = StudySizes(
 
 def run_small(ranker, collection, out, sizes=SMALL, **options):
     return study(
-        "semantic-circuit", ranker=ranker, collection=collection, out=out, sizes=sizes, verbs=commands(),
-        caller=terminal(), **options,
+        "semantic-circuit", ranker=ranker, collection=collection, out=out, sizes=sizes, caller=terminal(),
+        **options,
     )  # fmt: skip
 
 
 def test_a_stage_says_the_command_that_does_the_same():
-    stage = Stage("x", "X", commands()["patch"], Path("run"), {
+    stage = Stage("x", "X", patch, Path("run"), {
         "ranker": "ce", "pairs": [Path("a"), Path("b")], "first": 3, "skip": True, "compare": None,
         "max_length": lambda: 96,
     })  # fmt: skip
@@ -43,14 +48,25 @@ def test_a_stage_says_the_command_that_does_the_same():
 def test_the_plan_names_arguments_that_the_commands_have():
     from inspect import signature
 
-    plan = stages("ce", "demo", Path("run"), StudySizes(), commands(), terms=Path("t"), extras=("finetune",))
+    plan = stages("ce", "demo", Path("run"), StudySizes(), terms=Path("t"), extras=("finetune",))
+    commands = typer.main.get_command(app).commands
     for stage in plan:
-        if stage.verb.__name__ != "pairs":
-            assert set(stage.arguments) <= set(signature(stage.verb).parameters), stage.name
+        parameters = signature(stage.verb).parameters
+        more = (
+            PairArguments.__annotations__
+            if stage.verb is pairs
+            else PatchArguments.__annotations__
+            if stage.verb is patch
+            else {}
+        )
+        assert set(stage.arguments) <= {*parameters, *more}, stage.name
+        _, name, *words = replace(stage, arguments={**stage.arguments, "head": None}).command.split()
+        flags = {flag for one in commands[name].params for flag in one.opts}
+        assert {word for word in words if word.startswith("-")} <= flags, f"the command of {stage.name}"
     sizes = {stage.name: stage.arguments for stage in plan}
     assert sizes["circuit"]["pairs_to_logits"] >= 500 and sizes["circuit"]["pairs_to_heads"] >= 100
     with pytest.raises(UserError, match="no stage 'dance'"):
-        stages("ce", "demo", Path("run"), StudySizes(), commands(), terms=Path("t"), extras=("dance",))
+        stages("ce", "demo", Path("run"), StudySizes(), terms=Path("t"), extras=("dance",))
 
 
 def test_numbers_agree_when_the_papers_is_in_our_interval():

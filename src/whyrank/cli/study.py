@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -15,7 +13,6 @@ from whyrank.cli.console import command, console, print_json, say, suggest
 from whyrank.cli.study_disentangled import disentangled
 
 if TYPE_CHECKING:
-    from whyrank.core.caller import Caller
     from whyrank.papers.term_frequency.atlas import Atlas
 
 app = typer.Typer(help="The papers end to end, their tables beside ours.", no_args_is_help=True)
@@ -44,7 +41,7 @@ def semantic_circuit(
 
     study(
         "semantic-circuit", ranker=ranker, collection=collection, out=out, terms=terms, extras=tuple(extras or ()),
-        quick=quick, seed=seed, verbs=commands(), caller=terminal(),
+        quick=quick, seed=seed, caller=terminal(),
     )  # fmt: skip
     suggest(
         f"open {out / 'report.html'} in a browser",
@@ -93,24 +90,3 @@ def show_atlas(atlas: Atlas) -> None:
         counts = [str(sum(row.verdict == verdict for row in one.findings)) for verdict in (AGREES, DIFFERS, OPEN)]
         table.add_row(one.ranker, str(one.significant), f"{one.depth:.2f}", largest, *counts)
     console().print(table)
-
-
-def commands() -> dict[str, Callable[..., object]]:
-    """The commands that are not verbs yet, as verbs; each goes when its verb comes."""
-    from whyrank.axioms.api import pairs
-    from whyrank.circuits.api import circuit
-    from whyrank.circuits.semantic_bm.api import semantic_bm
-    from whyrank.cli.finetune import finetune
-    from whyrank.edits.api import idf, suppress, two_tokens
-    from whyrank.interventions.api import patch
-
-    verbs: tuple[Callable[..., object], ...] = (pairs, circuit, patch, idf, two_tokens, suppress, semantic_bm)
-    return {**{one.__name__: one for one in verbs}, "finetune": _as_verb(finetune)}
-
-
-def _as_verb(run: Callable[..., None]) -> Callable[..., None]:
-    @wraps(run)
-    def verb(*, caller: Caller, **arguments: Any) -> None:
-        run(**arguments)
-
-    return verb

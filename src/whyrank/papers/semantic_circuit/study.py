@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from whyrank.axioms.api import pairs as make_pairs
+from whyrank.circuits.api import circuit as find_circuit
 from whyrank.circuits.reading import cross_encoder
 from whyrank.circuits.results import Circuit
+from whyrank.circuits.semantic_bm.api import semantic_bm
 from whyrank.collections.collection import Collection
 from whyrank.collections.given import collection_of
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
 from whyrank.core.packages import sha256
 from whyrank.core.runs import Run
+from whyrank.edits.api import idf as idf_direction
+from whyrank.edits.api import suppress as suppress_terms
+from whyrank.edits.api import two_tokens
 from whyrank.encoders.site import short_name
+from whyrank.interventions.api import patch
+from whyrank.learning.finetuning.api import finetune
 from whyrank.papers.rare_words import rare_words
 from whyrank.papers.semantic_circuit.findings import findings
 from whyrank.papers.semantic_circuit.paper import MATCHING, is_papers_model
@@ -24,9 +32,6 @@ from whyrank.papers.semantic_circuit.results import SemanticCircuit, StageRun, s
 from whyrank.papers.study import Stage, Study, run_stages, run_study
 from whyrank.rankers.cross_encoder import CrossEncoder
 from whyrank.rankers.load import load
-
-#: The verbs by the names that stages give them.
-Verbs = Mapping[str, Callable[..., object]]
 
 #: What can be added to the study, since it takes hours on two cores.
 EXTRAS = ("finetune",)
@@ -75,7 +80,6 @@ def study(
     quick: bool = False,
     sizes: StudySizes | None = None,
     seed: int = 0,
-    verbs: Verbs,
     caller: Caller = SILENT,
 ) -> SemanticCircuit:
     """'Pathway to Relevance': the circuit, its roles, IDF edits, suppression, SemanticBM; about an hour.
@@ -89,7 +93,7 @@ def study(
         raise UserError("no such file", where=terms, todo="one word per line")
     documents = collection_of(collection, caller)
     opened = cross_encoder(load(ranker, collection=documents))
-    asked = SemanticCircuitStudy(ranker, collection, opened, documents, sizes, verbs, terms, extras, quick, seed)
+    asked = SemanticCircuitStudy(ranker, collection, opened, documents, sizes, terms, extras, quick, seed)
     found = run_study(asked, out, caller)
     assert isinstance(found, SemanticCircuit)
     return found
@@ -106,7 +110,6 @@ class SemanticCircuitStudy(Study):
     opened: CrossEncoder
     documents: Collection
     sizes: StudySizes
-    verbs: Verbs
     terms: Path | None = None
     extras: tuple[str, ...] = ()
     quick: bool = False
@@ -127,7 +130,7 @@ class SemanticCircuitStudy(Study):
         if words is None:
             words = rare_words(out / "rare-words.txt", self.documents, self.opened.pieces.tokenizer, self.seed)
         plan = stages(
-            self.ranker, self.collection, out, self.sizes, self.verbs, terms=words, extras=self.extras,
+            self.ranker, self.collection, out, self.sizes, terms=words, extras=self.extras,
             seed=self.seed,
         )  # fmt: skip
         done = tuple(StageRun.of(stage) for stage in run_stages(run, plan))
@@ -147,7 +150,6 @@ def stages(
     collection: str,
     out: Path,
     sizes: StudySizes,
-    verbs: Verbs,
     *,
     terms: Path,
     extras: tuple[str, ...] = (),
@@ -163,14 +165,14 @@ def stages(
     }  # fmt: skip
     shared: dict[str, Any] = {"ranker": ranker, "collection": collection}
     found = [
-        Stage(f"pairs-{axiom.lower()}", f"{axiom} pairs", verbs["pairs"], path,
+        Stage(f"pairs-{axiom.lower()}", f"{axiom} pairs", make_pairs, path,
               {"axiom": axiom, "collection": collection, "ranker": ranker, "documents": counts[axiom],
                "seed": seed})
         for axiom, path in files.items()
     ]  # fmt: skip
     circuit = out / "circuit"
     found.append(
-        Stage("circuit", "The circuit", verbs["circuit"], circuit, {
+        Stage("circuit", "The circuit", find_circuit, circuit, {
             "ranker": ranker, "pairs": list(files.values()), "pairs_to_logits": sizes.to_logits,
             "pairs_to_heads": sizes.to_heads, "randoms": sizes.randoms, "max_length": sizes.max_length,
             "collection": collection, "skip": True, "seed": seed,
@@ -179,56 +181,52 @@ def stages(
     for axiom in ("TFC1", "STMC1"):
         run = out / f"activation-{axiom.lower()}"
         found.append(
-            Stage(f"activation-{axiom.lower()}", f"Activation patching, {axiom}", verbs["patch"], run, {
+            Stage(f"activation-{axiom.lower()}", f"Activation patching, {axiom}", patch, run, {
                 "ranker": ranker, "pairs": files[axiom], "first": sizes.activation, "skip": True,
                 "max_length": sizes.max_length, "seed": seed,
                 "compare": out / "activation-tfc1" if axiom == "STMC1" else None,
             })
         )  # fmt: skip
-    return [*found, *_edits(shared, out, sizes, verbs, terms, seed),
-            *_model(shared, out, sizes, verbs, circuit, seed),
-            *(_finetune(shared, out, sizes, verbs, seed) if "finetune" in extras else [])]  # fmt: skip
+    return [*found, *_edits(shared, out, sizes, terms, seed),
+            *_model(shared, out, sizes, circuit, seed),
+            *(_finetune(shared, out, sizes, seed) if "finetune" in extras else [])]  # fmt: skip
 
 
-def _edits(
-    shared: dict[str, Any], out: Path, sizes: StudySizes, verbs: Verbs, terms: Path, seed: int
-) -> list[Stage]:
+def _edits(shared: dict[str, Any], out: Path, sizes: StudySizes, terms: Path, seed: int) -> list[Stage]:
     idf, two, suppress = out / "idf", out / "two-tokens", out / "suppress"
     return [
-        Stage("idf", "IDF in the embeddings", verbs["idf"], idf, {**shared}),
-        Stage("two-tokens", "IDF edits on two-token documents", verbs["two_tokens"], two, {
+        Stage("idf", "IDF in the embeddings", idf_direction, idf, {**shared}),
+        Stage("two-tokens", "IDF edits on two-token documents", two_tokens, two, {
             **shared, "queries": sizes.two_tokens, "head": partial(leading_head, out / "circuit"), "seed": seed,
         }, called="edit --experiment"),
-        Stage("suppress", "Suppressing terms", verbs["suppress"], suppress, {
+        Stage("suppress", "Suppressing terms", suppress_terms, suppress, {
             **shared, "terms": terms, "documents": sizes.suppress, "depth": sizes.suppress_k,
             "scales": sizes.suppress_scales, "seed": seed,
         }),
     ]  # fmt: skip
 
 
-def _model(
-    shared: dict[str, Any], out: Path, sizes: StudySizes, verbs: Verbs, circuit: Path, seed: int
-) -> list[Stage]:
+def _model(shared: dict[str, Any], out: Path, sizes: StudySizes, circuit: Path, seed: int) -> list[Stage]:
     run, papers = out / "semantic-bm", out / "semantic-bm-paper"
     arguments = {**shared, "depth": sizes.samples, "queries": sizes.queries, "seed": seed}
     found = [
-        Stage("semantic-bm", "SemanticBM", verbs["semantic_bm"], run, {**arguments, "circuit": circuit})
+        Stage("semantic-bm", "SemanticBM", semantic_bm, run, {**arguments, "circuit": circuit})
     ]  # fmt: skip
     if is_papers_model(shared["ranker"]):
         found.append(
             Stage("semantic-bm-paper", "SemanticBM with the paper's 13 matching heads",
-                  verbs["semantic_bm"], papers, {**arguments, "heads": ",".join(MATCHING)})
+                  semantic_bm, papers, {**arguments, "heads": ",".join(MATCHING)})
         )  # fmt: skip
     return found
 
 
-def _finetune(shared: dict[str, Any], out: Path, sizes: StudySizes, verbs: Verbs, seed: int) -> list[Stage]:
+def _finetune(shared: dict[str, Any], out: Path, sizes: StudySizes, seed: int) -> list[Stage]:
     run = out / "finetune"
     arguments = {
         **shared, "epochs": sizes.epochs, "seeds": sizes.seeds, "depth": sizes.finetune_k,
         "max_length": sizes.max_length, "queries": sizes.queries, "seed": seed,
     }  # fmt: skip
-    return [Stage("finetune", "IDF-aligned fine-tuning", verbs["finetune"], run, arguments)]
+    return [Stage("finetune", "IDF-aligned fine-tuning", finetune, run, arguments)]
 
 
 def leading_head(circuit: Path) -> str | None:
