@@ -6,11 +6,9 @@ by the bootstrap.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 
@@ -113,31 +111,3 @@ def _gaps(x: Mapping[str, float], y: Mapping[str, float]) -> dict[str, float]:
     """x - y of each query."""
     assert x.keys() == y.keys(), "a paired test is over the same queries"
     return {qid: x[qid] - y[qid] for qid in x}
-
-
-def table_row(name: str, measure: str, seeds: Sequence[Values], seed: int = 0) -> dict[str, Any]:
-    """`Mean` as the study of DGRe still reads it."""
-    row = Mean.of(name, measure, seeds, seed)
-    return {
-        "name": name, "measure": measure, "mean": row.mean.value, **row.mean.interval.to_json(),
-        "by_seed": list(row.by_seed), "queries": row.mean.queries,
-    }  # fmt: skip
-
-
-def differences(
-    family: str, pairs: Sequence[tuple[str, str]], rows: BySeed, measures: Sequence[str], seed: int = 0
-) -> list[dict[str, Any]]:
-    """`compare` as the study of DGRe still reads it."""
-    return [
-        {
-            "family": family, "of": one.of, "against": one.against, "measure": one.measure,
-            "difference": one.comparison.difference.value, **one.comparison.difference.interval.to_json(),
-            "p": one.comparison.p, "p_holm": one.comparison.p_holm, "queries": one.comparison.difference.queries,
-        }
-        for one in compare(family, pairs, rows, measures, seed)
-    ]  # fmt: skip
-
-
-def plain(row: Mapping[str, float]) -> dict[str, float | None]:
-    """What is not a number is nothing, as JSON has it."""
-    return {key: value if math.isfinite(value) else None for key, value in row.items()}
