@@ -80,7 +80,6 @@ TRAINED = (
     "--set epochs=2 --set batch=6 --set max_length=24"
 )
 DEPTH, QUERIES, FIRST, DOCUMENTS = ("-k", "--depth"), ("-n", "--queries"), ("-n", "--first"), ("-n", "--documents")
-AXIOM = ("--axioms", "--axiom")
 
 TERM_FREQUENCY = Sizes(
     "whyrank.studies.term_frequency.sizes", "whyrank.papers.term_frequency.sizes", "Sizes",

@@ -8,7 +8,6 @@ from unittest import mock
 
 import pytest
 import torch
-from typer._click.exceptions import NoSuchOption
 
 from tests.cli.run import whyrank_here
 from tests.golden.cases import CASES, FROZEN, INPUTS, QUICK
@@ -43,10 +42,7 @@ def run(case, place):
         if case.out:
             folder.mkdir()
         with small(case.sizes):
-            try:  # while flags are being renamed
-                whyrank_here(*case.words(case.now))
-            except NoSuchOption:
-                whyrank_here(*case.words(case.was))
+            whyrank_here(*case.words(case.now))
     return folder
 
 

@@ -54,7 +54,7 @@ def pairs_file(folder: Path) -> None:
     """Ours, of two axioms, and one that a user may have written."""
     checkpoint(folder / "ranker")
     write_collection(folder / "beir")
-    what = ["--collection", "beir", "--ranker", "ranker", "-n", "3", "--no-wordnet"]
+    what = ["--collection", "beir", "--ranker", "ranker", "--documents", "3", "--no-wordnet"]
     done(folder, "pairs", "--axiom", "TFC1:append,TDC", *what, "-o", "pairs.jsonl")
     done(folder, "pairs", "--axiom", "TFC1:append", *what, "-o", "tfc1.jsonl")
     (folder / "pairs.dropped.json").unlink(missing_ok=True)
