@@ -32,15 +32,18 @@ def test_a_word_changed_in_the_text_alone(tmp_path, line):
     term = line["contents"]["perturbed"][0]
     start = line["slot"]["perturbed"][0][0]
     line["perturbed"] = line["perturbed"][:start] + "x" * len(term) + line["perturbed"][start + len(term) :]
-    told = refused(tmp_path, line)
-    assert f"contents says '{term}' where perturbed has 'xxx" in told
-    assert "change contents, too, or leave slot and contents out" in told
+    complaint = refused(tmp_path, line)
+    assert f"contents says '{term}' where perturbed has 'xxx" in complaint
+    assert "change contents, too, or leave slot and contents out" in complaint
 
 
 def test_a_longer_word_in_the_text_alone(tmp_path, line):
     term = line["contents"]["perturbed"][0]
     line["perturbed"] = line["perturbed"].replace(f" {term}", " refrigerators", 1)
-    assert "the spans of slot do not fit" in (told := refused(tmp_path, line)) or "differ outside slot" in told
+    assert (
+        "the spans of slot do not fit" in (complaint := refused(tmp_path, line))
+        or "differ outside slot" in complaint
+    )
 
 
 def test_a_word_changed_in_contents_alone(tmp_path, line):

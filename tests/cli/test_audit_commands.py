@@ -81,9 +81,9 @@ def test_audit_leaves_a_run_folder_and_a_table(audited):
 
 
 def test_audit_json_is_what_its_schema_says(audited):
-    told = json.loads((audited[0] / "audit.json").read_text())
-    jsonschema.Draft202012Validator(Audit.schema()).validate(told)
-    assert {one["name"] for one in told["rankers"]} == {"bm25", "bi-minilm-l3"}
+    content = json.loads((audited[0] / "audit.json").read_text())
+    jsonschema.Draft202012Validator(Audit.schema()).validate(content)
+    assert {one["name"] for one in content["rankers"]} == {"bm25", "bi-minilm-l3"}
 
 
 class Page(HTMLParser):

@@ -287,9 +287,9 @@ def test_a_stop_from_the_keyboard_is_told(folder, tmp_path):
     process.stderr.readline()
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
-    assert process.returncode == 130, told
-    assert "stopped" in told
+    _, printed = process.communicate(timeout=60)
+    assert process.returncode == 130, printed
+    assert "stopped" in printed
 
 
 @pytest.mark.parametrize("importing", [True, False])

@@ -29,9 +29,9 @@ def test_a_circuit_of_two_pairs(ranker, two, tmp_path, capsys):
     """It printed [.001, .001]."""
     small = ["--pairs-to-logits", "2", "--pairs-to-heads", "2", "--threshold", "relative=0.5", "--steps", "1"]
     whyrank_here("circuit", "--ranker", ranker, "--pairs", two, *small, "-o", tmp_path / "run")
-    told = capsys.readouterr()
-    assert "too few queries (2) for intervals: heads above the cut-off are kept, none is tested" in told.err
-    kept = next(line for line in told.err.splitlines() if "the circuit alone keeps" in line)
+    captured = capsys.readouterr()
+    assert "too few queries (2) for intervals: heads above the cut-off are kept, none is tested" in captured.err
+    kept = next(line for line in captured.err.splitlines() if "the circuit alone keeps" in line)
     assert "(too few queries)" in kept and "[" not in kept
     edges = json.loads((tmp_path / "run" / "circuit.json").read_text())["edges"]
     assert edges and all(edge["share"]["low"] is None for edge in edges)
@@ -45,9 +45,9 @@ def test_a_patch_of_two_pairs(ranker, two, tmp_path, capsys):
 
 def test_an_audit_of_two_pairs(ranker, two, tmp_path, capsys):
     whyrank_here("audit", "--ranker", ranker, "--pairs", two, "--collection", "demo", "-o", tmp_path / "run")
-    told = capsys.readouterr()
-    assert "too few queries for an interval or a p-value: TFC1 (2); give 6 or more" in told.err
-    assert "*" not in told.out.split("Holm", 1)[1]
+    captured = capsys.readouterr()
+    assert "too few queries for an interval or a p-value: TFC1 (2); give 6 or more" in captured.err
+    assert "*" not in captured.out.split("Holm", 1)[1]
 
 
 def test_an_evaluation_of_two_queries(tmp_path, capsys):

@@ -48,10 +48,10 @@ def test_a_signal_ends_a_command_with_one_line_and_its_exit_code(tmp_path, numbe
     process = start("rank", "--ranker", "bm25", "--collection", "demo", "-o", tmp_path / "out")
     assert process.stderr.readline() == "ranking demo with bm25\n"
     process.send_signal(number)
-    _, told = process.communicate(timeout=60)
+    _, printed = process.communicate(timeout=60)
     assert process.returncode == code
-    assert told.splitlines()[-1] == STOPPED
-    assert "Traceback" not in told
+    assert printed.splitlines()[-1] == STOPPED
+    assert "Traceback" not in printed
     assert not (tmp_path / "out" / "run.trec").exists()
 
 
@@ -75,9 +75,9 @@ def test_the_processes_of_a_training_end_with_it(tmp_path, number, code):
     _until(lambda: list((tmp_path / mark).glob(".training-*/*/epoch-0001")), process)
     assert len(_running(mark)) == 3, "the command and its two processes"
     process.send_signal(number)
-    _, told = process.communicate(timeout=60)
+    _, printed = process.communicate(timeout=60)
     assert process.returncode == code
-    assert STOPPED in told and "Traceback" not in told, told
+    assert STOPPED in printed and "Traceback" not in printed, printed
     assert _running(mark) == []
 
 

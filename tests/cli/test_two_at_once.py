@@ -1,4 +1,4 @@
-"""Two commands at a time with one output: one does it, the other is told who holds it; nothing is lost."""
+"""Two commands at a time with one output: one does it, the other says who holds it; nothing is lost."""
 
 import os
 import subprocess
@@ -33,7 +33,7 @@ def at_once(here, *commands):
     return [one.returncode for one in running], words
 
 
-def test_the_second_is_told_who_holds_the_folder(here, tmp_path):
+def test_the_second_says_who_holds_the_folder(here, tmp_path):
     with RunFolder.claim(tmp_path / "run", "rank", {"some": "inputs"}):
         refused = whyrank("rank", "--ranker", "bm25", "--collection", here / "collection", "-o", tmp_path / "run")
     assert f"in use by process {os.getpid()} on " in one_line(refused)

@@ -33,16 +33,16 @@ def moments_of(found, series=3):
     return moments
 
 
-def ends(told):
-    return told.interval.low, told.interval.high
+def ends(result):
+    return result.interval.low, result.interval.high
 
 
 def test_r_is_scipys():
     found = observations()
     x, y = (np.concatenate([pair[i] for pair in found.values()], axis=-1) for i in (0, 1))
-    for i, told in enumerate(moments_of(found).correlations()):
-        assert told.r == pytest.approx(stats.pearsonr(x, y[i]).statistic, abs=1e-12)
-        assert told.n == sum(SIZES.values()) and told.clusters == len(SIZES)
+    for i, result in enumerate(moments_of(found).correlations()):
+        assert result.r == pytest.approx(stats.pearsonr(x, y[i]).statistic, abs=1e-12)
+        assert result.n == sum(SIZES.values()) and result.clusters == len(SIZES)
 
 
 def test_the_interval_is_that_of_a_bootstrap_that_copies_whole_clusters():
@@ -54,17 +54,17 @@ def test_the_interval_is_that_of_a_bootstrap_that_copies_whole_clusters():
         x, y = (np.concatenate([pair[i] for pair in chosen], axis=-1) for i in (0, 1))
         drawn.append([np.corrcoef(x, one)[0, 1] for one in y])
     expected = np.quantile(np.array(drawn), [0.025, 0.975], axis=0)
-    for i, told in enumerate(moments_of(found).correlations(draws=draws, seed=seed)):
-        assert told.interval.low == pytest.approx(expected[0, i], abs=1e-9)
-        assert told.interval.high == pytest.approx(expected[1, i], abs=1e-9)
-        assert told.interval.low < told.r < told.interval.high
+    for i, result in enumerate(moments_of(found).correlations(draws=draws, seed=seed)):
+        assert result.interval.low == pytest.approx(expected[0, i], abs=1e-9)
+        assert result.interval.high == pytest.approx(expected[1, i], abs=1e-9)
+        assert result.interval.low < result.r < result.interval.high
     assert np.allclose(moments_of(found).resampled(draws=draws, seed=seed).drawn, drawn)
 
 
 def test_another_seed_gives_another_interval_and_the_same_r():
     moments = moments_of(observations())
     one, other = (moments.correlations(draws=200, seed=seed) for seed in (0, 1))
-    assert [told.r for told in one] == [told.r for told in other]
+    assert [result.r for result in one] == [result.r for result in other]
     assert one[0].interval != other[0].interval
 
 
@@ -82,7 +82,7 @@ def test_a_cluster_may_come_in_pieces_and_nan_is_left_out():
 
 def test_what_is_not_defined_is_nan():
     nothing = ClusteredMoments(2).correlations()
-    assert len(nothing) == 2 and all(math.isnan(told.r) and told.n == 0 for told in nothing)
+    assert len(nothing) == 2 and all(math.isnan(result.r) and result.n == 0 for result in nothing)
     x = np.arange(5.0)
     constant = moments_of({"a": (x, np.ones((1, 5))), "b": (x, np.ones((1, 5)))}, series=1).correlations()[0]
     assert math.isnan(constant.r) and math.isnan(constant.interval.low)
@@ -93,8 +93,8 @@ def test_what_is_not_defined_is_nan():
 
 def test_fewer_than_six_clusters_have_r_and_no_interval():
     some = dict(list(observations().items())[:5])
-    for told in moments_of(some).correlations():
-        assert math.isfinite(told.r) and told.interval.reason == TOO_FEW
+    for result in moments_of(some).correlations():
+        assert math.isfinite(result.r) and result.interval.reason == TOO_FEW
     exact = moments_of({name: (x, x[None] * 2) for name, (x, _) in observations().items()}, series=1)
     assert exact.correlations()[0].interval.reason == NO_SPREAD
 
@@ -103,10 +103,10 @@ def test_independent_observations_have_fishers_interval():
     generator = np.random.default_rng(3)
     x = generator.normal(size=40)
     y = 0.5 * x + generator.normal(size=40)
-    told, expected = independent_pearson(x, y), stats.pearsonr(x, y)
-    assert told.r == pytest.approx(expected.statistic, abs=1e-12) and told.n == told.clusters == 40
+    result, expected = independent_pearson(x, y), stats.pearsonr(x, y)
+    assert result.r == pytest.approx(expected.statistic, abs=1e-12) and result.n == result.clusters == 40
     fisher = expected.confidence_interval(0.95)
-    assert ends(told) == pytest.approx((fisher.low, fisher.high), abs=1e-9)
+    assert ends(result) == pytest.approx((fisher.low, fisher.high), abs=1e-9)
     x[[0, 5]], y[7] = math.nan, math.nan
     both = np.isfinite(x) & np.isfinite(y)
     assert independent_pearson(x, y).r == pytest.approx(stats.pearsonr(x[both], y[both]).statistic, abs=1e-12)
@@ -115,13 +115,13 @@ def test_independent_observations_have_fishers_interval():
 
 @pytest.mark.parametrize("x", [np.ones(10), np.full(10, math.nan), np.array([1.0, 2, *[math.nan] * 8])])
 def test_independent_observations_that_say_nothing_are_nan(x):
-    told = independent_pearson(x, np.arange(10.0))
-    assert math.isnan(told.r) and math.isnan(told.interval.low)
+    result = independent_pearson(x, np.arange(10.0))
+    assert math.isnan(result.r) and math.isnan(result.interval.low)
 
 
 def test_five_independent_observations_have_r_and_no_interval():
-    told = independent_pearson(np.array([1.0, 2, 3, 4, 6]), np.arange(5.0))
-    assert told.r > 0.9 and told.interval.reason == "too few words"
+    result = independent_pearson(np.array([1.0, 2, 3, 4, 6]), np.arange(5.0))
+    assert result.r > 0.9 and result.interval.reason == "too few words"
 
 
 def test_a_constant_series_has_no_r_whatever_its_value():

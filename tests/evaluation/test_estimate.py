@@ -42,9 +42,9 @@ def test_below_six_queries_there_is_a_value_and_no_interval(count):
     assert math.isfinite(found.value) and (found.pairs, found.queries) == (20 * count, count)
     assert found.no_interval == TOO_FEW and found.low is None and found.high is None
     assert found.text() == f"{found.value:.3f} (too few queries)"
-    told = json.loads(json.dumps(found.to_json(), allow_nan=False))
-    assert told["low"] is None and told["high"] is None and told["no_interval"] == "too few queries"
-    assert row_text(told) == found.text()
+    encoded = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert encoded["low"] is None and encoded["high"] is None and encoded["no_interval"] == "too few queries"
+    assert row_text(encoded) == found.text()
 
 
 def test_from_six_queries_on_there_is_one():
