@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from whyrank.cli import editing, options
 from whyrank.cli.caller import terminal
 from whyrank.cli.console import print_json, say, suggest
 from whyrank.core.errors import UserError
+
+if TYPE_CHECKING:
+    from whyrank.edits.results import EditPreview
 
 
 def edit(
@@ -38,12 +41,8 @@ def edit(
     """Turn a ranker's own IDF dial for some terms: preview what moves, save an ordinary checkpoint."""
     say(f"editing {ranker}{f' on {collection}' if collection else ''}")
     if experiment:
-        if up or down or save or preview:
-            todo = "leave out --up, --down, --preview, --save"
-            raise UserError("--experiment edits words of the queries by itself", todo=todo)
-        if not (collection and out):
-            raise UserError("--experiment needs --collection and -o", todo="give both")
-        _experiment(ranker, collection, out, idf, queries, head, scales, rule, seed, device, json)
+        _check_experiment(bool(up or down or save or preview), collection, out)
+        _experiment(ranker, collection or "", out or Path(), idf, queries, head, scales, rule, seed, device, json)
         return
     if not (up or down):
         raise UserError("no edit", todo="give --up TERM=SCALE or --down TERM=SCALE")
@@ -55,20 +54,30 @@ def edit(
         ranker, up=up or (), down=down or (), rule=rule, collection=collection, preview=preview, save=save,
         idf=idf, run=run, depth=depth, queries=queries, seed=seed, device=device, out=out, caller=terminal(),
     )  # fmt: skip
+    print_json(result) if json else _show(result)
     editing.warn(result.shared, result.spellings)
-    if json:
-        print_json(result)
-    else:
-        editing.show_holders(result.holders)
-        editing.show_turns(result.turns)
-    if result.ranking and not json:
-        editing.show_ranking(result.ranking)
-    elif not result.ranking:
+    if not result.ranking:
         say("not tried whether documents that hold these words move as meant: --preview --collection C shows it")
-    terms = [word for one in result.edits for word in (f"--{one.direction}", f"{one.term}={one.scale:.15g}")]
-    terms += [*(["--rule", rule] if rule != "from-one" else []), *(["--idf", idf] if idf != "collection" else [])]
-    terms += ["--collection", collection] if collection else []
-    editing.suggest_after(save, out, collection, ["edit", "--ranker", ranker, *terms])
+    words = [word for one in result.edits for word in (f"--{one.direction}", f"{one.term}={one.scale:.15g}")]
+    words += [*(["--rule", rule] if rule != "from-one" else []), *(["--idf", idf] if idf != "collection" else [])]
+    words += ["--collection", collection] if collection else []
+    editing.suggest_after(save, out, collection, ["edit", "--ranker", ranker, *words])
+
+
+def _show(result: EditPreview) -> None:
+    editing.show_holders(result.holders)
+    editing.show_turns(result.turns)
+    if result.ranking:
+        editing.show_ranking(result.ranking)
+
+
+def _check_experiment(edits: bool, collection: str | None, out: Path | None) -> None:
+    """What goes together, before anything is loaded."""
+    if edits:
+        todo = "leave out --up, --down, --preview, --save"
+        raise UserError("--experiment edits words of the queries by itself", todo=todo)
+    if not (collection and out):
+        raise UserError("--experiment needs --collection and -o", todo="give both")
 
 
 def _experiment(

@@ -43,15 +43,9 @@ ENOUGH_WORDS = 4
 
 
 def idf(
-    ranker: str | Ranker,
-    collection: str | Collection | None = None,
-    *,
-    idf: str = "collection",
-    vectors: int = 10,
-    device: str = "cpu",
-    out: Path | str | None = None,
-    caller: Caller = SILENT,
-) -> IdfDirection:
+    ranker: str | Ranker, collection: str | Collection | None = None, *, idf: str = "collection",
+    vectors: int = 10, device: str = "cpu", out: Path | str | None = None, caller: Caller = SILENT,
+) -> IdfDirection:  # fmt: skip
     """How a ranker's first singular vectors go with IDF: counted in the collection, of `wordfreq`, or a file's."""
     opened = collection_of(collection, caller) if collection is not None else None
     if opened is None and idf == "collection":
@@ -80,24 +74,11 @@ def idf(
 
 
 def edit(
-    ranker: str | Ranker,
-    edit: Edit | str = "",
-    *,
-    up: Scales = (),
-    down: Scales = (),
-    rule: str = "from-one",
-    collection: str | Collection | None = None,
-    preview: bool | None = None,
-    save: Path | str | None = None,
-    idf: str = "collection",
-    run: FirstStage | None = None,
-    depth: int = 20,
-    queries: int | None = None,
-    seed: int = 0,
-    device: str = "cpu",
-    out: Path | str | None = None,
-    caller: Caller = SILENT,
-) -> EditPreview:
+    ranker: str | Ranker, edit: Edit | str = "", *, up: Scales = (), down: Scales = (), rule: str = "from-one",
+    collection: str | Collection | None = None, preview: bool | None = None, save: Path | str | None = None,
+    idf: str = "collection", run: FirstStage | None = None, depth: int = 20, queries: int | None = None,
+    seed: int = 0, device: str = "cpu", out: Path | str | None = None, caller: Caller = SILENT,
+) -> EditPreview:  # fmt: skip
     """Turns a ranker's own IDF dial for some terms, and shows what that does to a collection's ranking.
 
         found = whyrank.edit("bi-minilm-l3", up={"yellow": 5}, down={"plant": 20}, collection="demo")
@@ -140,19 +121,10 @@ def _edited(dialed: Dialed, change: Edit, origin: str) -> EditedRanker:
 
 
 def two_tokens(
-    ranker: str | Ranker,
-    collection: str | Collection,
-    *,
-    scales: str | Sequence[float] = EXPERIMENT_SCALES,
-    head: str | None = None,
-    rule: str = "from-one",
-    idf: str = "collection",
-    queries: int | None = None,
-    seed: int = 0,
-    device: str = "cpu",
-    out: Path | str | None = None,
-    caller: Caller = SILENT,
-) -> TwoTokenExperiment:
+    ranker: str | Ranker, collection: str | Collection, *, scales: str | Sequence[float] = EXPERIMENT_SCALES,
+    head: str | None = None, rule: str = "from-one", idf: str = "collection", queries: int | None = None,
+    seed: int = 0, device: str = "cpu", out: Path | str | None = None, caller: Caller = SILENT,
+) -> TwoTokenExperiment:  # fmt: skip
     """Whether U_0 is what a ranker takes for IDF: two-token documents over scales, beside controls of the same
     size. `head` (such as 10.1): what its [CLS] row reads of the edited word."""
     check_rule(rule)
@@ -177,23 +149,11 @@ def two_tokens(
 
 
 def suppress(
-    ranker: str | Ranker,
-    terms: Path | str | Iterable[str],
-    collection: str | Collection,
-    *,
-    documents: int = 10,
-    min_rise: float = 0.0,
-    scales: str | Sequence[float] = SCALES,
-    rule: str = "from-one",
-    save: Path | str | None = None,
-    idf: str = "collection",
-    run: FirstStage | None = None,
-    depth: int = 20,
-    seed: int = 0,
-    device: str = "cpu",
-    out: Path | str | None = None,
-    caller: Caller = SILENT,
-) -> Suppression:
+    ranker: str | Ranker, terms: Path | str | Iterable[str], collection: str | Collection, *,
+    documents: int = 10, min_rise: float = 0.0, scales: str | Sequence[float] = SCALES, rule: str = "from-one",
+    save: Path | str | None = None, idf: str = "collection", run: FirstStage | None = None, depth: int = 20,
+    seed: int = 0, device: str = "cpu", out: Path | str | None = None, caller: Caller = SILENT,
+) -> Suppression:  # fmt: skip
     """Turns listed words down until a document does not gain by them, and proposes a scale.
 
     `terms`: a file with one word per line, or words. Each is put into `documents` documents; those count whose
@@ -239,21 +199,11 @@ def _suppressed(
 
 
 def align(
-    ranker: str | Ranker,
-    collection: str | Collection,
-    *,
-    preview: bool = True,
-    save: Path | str | None = None,
-    idf: str = "collection",
-    formula: str = "bm25",
-    run: FirstStage | None = None,
-    depth: int = 20,
-    queries: int | None = None,
-    seed: int = 0,
-    device: str = "cpu",
-    out: Path | str | None = None,
-    caller: Caller = SILENT,
-) -> Alignment:
+    ranker: str | Ranker, collection: str | Collection, *, preview: bool = True,
+    save: Path | str | None = None, idf: str = "collection", formula: str = "bm25",
+    run: FirstStage | None = None, depth: int = 20, queries: int | None = None, seed: int = 0,
+    device: str = "cpu", out: Path | str | None = None, caller: Caller = SILENT,
+) -> Alignment:  # fmt: skip
     """Sets a ranker's IDF dial to a collection's own IDF, for all its tokens at once; `formula`: bm25 or plain."""
     if formula not in FORMULAS:
         raise UserError(f"unknown IDF formula '{formula}'", todo=f"choose {' or '.join(FORMULAS)}")
