@@ -63,8 +63,8 @@ class RandomControl:
     def __str__(self) -> str:
         return (
             f"At scale {self.scale:g}, the same rows moved as far along a random direction put "
-            f"{self.success.text()} of the unsafe documents below; the edit does so by {self.more.text('+.3f')} "
-            "more."
+            f"{self.success.percent(1)} of the unsafe documents below; the edit does so for "
+            f"{self.more.text('+.1%')} more."
         )
 
 
