@@ -15,7 +15,8 @@ from whyrank.interventions.metric import Metric, NamedMetric
 from whyrank.interventions.options import PatchOptions
 from whyrank.interventions.patching import Patching
 from whyrank.interventions.results import Effects
-from whyrank.interventions.summary import check_keep, summarise
+from whyrank.interventions.selection import check_keep
+from whyrank.interventions.summary import summarise
 
 
 @dataclass(frozen=True)

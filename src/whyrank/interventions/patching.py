@@ -18,8 +18,8 @@ from whyrank.interventions.effects import EffectTable
 from whyrank.interventions.intervention import Intervention
 from whyrank.interventions.options import PatchOptions
 from whyrank.interventions.plan import SitePlan
+from whyrank.interventions.selection import by_category
 from whyrank.interventions.statistics import change_of
-from whyrank.interventions.summary import by_category
 from whyrank.interventions.sweep import sweep
 from whyrank.rankers.neural import NeuralRanker
 

@@ -16,16 +16,9 @@ from whyrank.interventions.effects import FILE as ROWS
 from whyrank.interventions.effects import EffectTable
 from whyrank.interventions.pair_texts import FILE as PAIRS
 from whyrank.interventions.pair_texts import TextChanges, write_pair_table
+from whyrank.interventions.selection import by_category, kept_rows, main_rows
 from whyrank.interventions.statistics import SiteSummary
-from whyrank.interventions.summary import (
-    MapCorrelation,
-    Point,
-    Summary,
-    by_category,
-    correlate,
-    kept_rows,
-    main_rows,
-)
+from whyrank.interventions.summary import MapCorrelation, Point, Summary, correlate
 from whyrank.pages.numbers import counted
 
 if TYPE_CHECKING:
