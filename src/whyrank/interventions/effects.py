@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,28 +108,3 @@ def _place(patch: SiteSet, names: Sequence[str]) -> dict[str, Any]:
         "position": at if isinstance(at, int) else None,
         "category": names[at] if isinstance(at, int) else at,
     }
-
-
-@dataclass(frozen=True)
-class Effects(EffectTable):
-    """A table with its summary as dictionaries, for studies that are not typed yet."""
-
-    by: str | None = None
-
-    def summary(self, *, seed: int = 0) -> dict[str, Any]:
-        from whyrank.interventions.summary import summarise
-
-        found = summarise(self.frame, by=self.by, seed=seed)
-        splits = {
-            name: {group: [site.to_json() for site in sites] for group, sites in groups.items()}
-            for name, groups in found.splits.items()
-        }
-        return {
-            "pairs": found.pairs, "queries": found.queries, "gap": asdict(found.gap), "keep": asdict(found.keep),
-            "sites": [site.to_json() for site in found.sites], "splits": splits,
-        }  # fmt: skip
-
-    def correlation(self, other: EffectTable, *, seed: int = 0) -> Any:
-        from whyrank.interventions.statistics import compare_maps
-
-        return compare_maps(self.frame, other.frame, seed=seed)[0]

@@ -15,8 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whyrank.evaluation.bootstrap import DRAWS, Statistic, cluster_sums, cluster_weights, resample
-from whyrank.evaluation.estimate import Estimate, is_significant, p_over_queries
-from whyrank.evaluation.estimate import finite as finite
+from whyrank.evaluation.estimate import Estimate, finite, is_significant, p_over_queries
 from whyrank.evaluation.interval import NOT_DEFINED, Interval
 from whyrank.evaluation.map_correlation import map_correlation, map_interval
 from whyrank.evaluation.significance import benjamini_hochberg, holm
@@ -72,16 +71,6 @@ class SiteSummary:
     def is_significant(self) -> bool:
         return is_significant(self.p_holm)
 
-    def to_json(self) -> dict[str, Any]:
-        """The shape of files that are not typed yet."""
-        estimates = {
-            "share": "share_interval", "ratio_of_sums": "interval", "mean_effect": "mean_interval",
-            "mean_change": "change_interval",
-        }  # fmt: skip
-        values = {name: getattr(self, name).value for name in estimates}
-        ends = {ends: getattr(self, name).interval.to_json() for name, ends in estimates.items()}
-        return {**vars(self), **values, **ends}
-
 
 class Correlation(NamedTuple):
     """How alike two maps of effects are, site by site."""
@@ -90,12 +79,6 @@ class Correlation(NamedTuple):
     pearson: float
     interval: Interval
     spearman: float
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "sites": self.sites, "pearson": finite(self.pearson), "interval": self.interval.to_json(),
-            "spearman": finite(self.spearman),
-        }  # fmt: skip
 
 
 def summarise_sites(
