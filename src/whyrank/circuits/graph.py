@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from whyrank.circuits.results import EMBED, LOGITS, OTHER, ROLES, Circuit, Edge
+from whyrank.circuits.results import EMBED, LOGITS, OTHER, ROLES, Circuit
 from whyrank.encoders.site import short_name
+from whyrank.plots.graph import Edge, Node, draw_graph
 from whyrank.plots.style import INK, NEUTRAL, QUIET, SERIES, as_svg, drawing
 
 if TYPE_CHECKING:
@@ -21,19 +22,22 @@ def draw_circuit(axes: Axes, circuit: Circuit) -> Axes:
     """Nodes are heads, coloured by role; an edge goes from a sender to each head of the set it was sent to, its
     width by the share of the gap (of the whole set), solid for values, dashed for queries, dotted for keys."""
     roles = {one.head: one.role or OTHER for one in circuit.heads}
-    places = _places(list(roles))
-    largest = max((abs(_share(edge)) for edge in circuit.kept() if edge.sender != EMBED), default=1.0)
-    for edge in circuit.kept():
-        for receiver in edge.receivers:
-            if receiver in places and places[receiver][1] > places[edge.sender][1]:
-                _arrow(axes, places[edge.sender], places[receiver], edge, largest)
-    for name, (x, y) in places.items():
-        colour = ROLE_COLOURS.get(roles.get(name, ""), NEUTRAL)
-        axes.plot([x], [y], "o", markersize=19, color=colour, mec=INK, mew=0.6, zorder=3)
-        ink = "white" if name in roles else INK
-        axes.annotate(short_name(name), (x, y), ha="center", va="center", fontsize=6.5, zorder=4, color=ink)
+    nodes = {
+        name: Node(x, y, short_name(name), ROLE_COLOURS.get(roles.get(name, ""), NEUTRAL), _ink(name in roles))
+        for name, (x, y) in _places(list(roles)).items()
+    }
+    edges = [
+        Edge(nodes[edge.sender], nodes[receiver], edge.share.value or 0.0, PART_STYLES[edge.part])
+        for edge in circuit.kept()
+        for receiver in edge.receivers
+        if receiver in nodes and nodes[receiver].y > nodes[edge.sender].y
+    ]
+    largest = max((abs(edge.share.value or 0.0) for edge in circuit.kept() if edge.sender != EMBED), default=1.0)
+    draw_graph(axes, list(nodes.values()), edges, largest)
     _legend(axes, set(roles.values()))
-    _frame(axes, places)
+    layers = sorted({int(node.y) for name, node in nodes.items() if name in roles})
+    axes.set_yticks(layers, [f"layer {layer}" for layer in layers])
+    axes.set_xticks([])
     return axes
 
 
@@ -44,8 +48,8 @@ def circuit_graph(circuit: Circuit) -> str:
         return as_svg(figure)
 
 
-def _share(edge: Edge) -> float:
-    return edge.share.value or 0.0
+def _ink(is_head: bool) -> str:
+    return "white" if is_head else INK
 
 
 def _places(heads: list[str]) -> dict[str, Place]:
@@ -63,18 +67,6 @@ def _places(heads: list[str]) -> dict[str, Place]:
     return places
 
 
-def _arrow(axes: Axes, start: Place, end: Place, edge: Edge, largest: float) -> None:
-    strength = min(1.0, abs(_share(edge)) / largest)
-    axes.annotate(
-        "", xy=end, xytext=start, zorder=1,
-        arrowprops={
-            "arrowstyle": "-|>", "linestyle": PART_STYLES[edge.part], "shrinkA": 9, "shrinkB": 10,
-            "color": "#b3423a" if _share(edge) > 0 else "#14608a", "linewidth": 0.4 + 2.2 * strength,
-            "alpha": 0.25 + 0.6 * strength, "mutation_scale": 7,
-        },
-    )  # fmt: skip
-
-
 def _legend(axes: Axes, roles: set[str]) -> None:
     for role, colour in ROLE_COLOURS.items():
         if role in roles:
@@ -82,13 +74,3 @@ def _legend(axes: Axes, roles: set[str]) -> None:
     for part, label in (("v", "to values"), ("q", "to queries"), ("k", "to keys")):
         axes.plot([], [], PART_STYLES[part], color=QUIET, label=label)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-
-
-def _frame(axes: Axes, places: dict[str, Place]) -> None:
-    layers = sorted({int(y) for name, (_, y) in places.items() if name not in (EMBED, LOGITS)})
-    axes.set_yticks(layers, [f"layer {layer}" for layer in layers])
-    axes.set_xticks([])
-    axes.margins(0.12, 0.06)
-    for side in ("top", "right", "bottom", "left"):
-        axes.spines[side].set_visible(False)
-    axes.tick_params(length=0)
