@@ -3,8 +3,8 @@
     kept(A) = sum over pairs (pert - base with heads A ablated) / sum over pairs (pert - base)
 
 Only the circuit: everything else is ablated; what is kept should be much. Without the circuit: it is ablated
-itself; what is kept should be little. Both are compared with random sets of as many heads. Ablation: zero, the mean
-over a reference set by token category, or values of another pair (resample).
+itself; what is kept should be little. Both are compared with random sets of as many heads. Ablation: zero, the
+mean over a reference set by token category, or values of another pair (resample).
 """
 
 from __future__ import annotations
