@@ -32,17 +32,17 @@ def test_what_is_saved_scores_as_was_previewed(here, tmp_path):
     out, new = tmp_path / "run", tmp_path / "new"
     done = align(here, "--preview", "-o", out, "--save", new)
     assert done.returncode == 0, done.stderr
-    told = json.loads((out / "edit.json").read_text())
-    jsonschema.validate(told, Alignment.schema())
-    assert told["alignment"]["r_after"] == pytest.approx(-1) and "-1.0000 after" in done.stdout
-    assert told["ranking"]["rescored"] == told["ranking"]["pairs"] == len(read_pairs(out))
+    written = json.loads((out / "edit.json").read_text())
+    jsonschema.validate(written, Alignment.schema())
+    assert written["alignment"]["r_after"] == pytest.approx(-1) and "-1.0000 after" in done.stdout
+    assert written["ranking"]["rescored"] == written["ranking"]["pairs"] == len(read_pairs(out))
     ranker, texts = load(str(here / "ranker")), dict(COLLECTION.documents())
     rows = read_pairs(out)
     pairs = [(COLLECTION.queries[row.qid], texts[row.docno]) for row in rows]
     np.testing.assert_allclose(load(str(new)).score(pairs), [row.score for row in rows], atol=1e-5)
     with applied(ranker, alignment(dialed(ranker))):
         np.testing.assert_allclose(ranker.score(pairs), [row.score for row in rows], atol=1e-5)
-    assert json.loads((new / "edits.json").read_text())["alignment"] == told["alignment"]
+    assert json.loads((new / "edits.json").read_text())["alignment"] == written["alignment"]
 
 
 def read_pairs(out):

@@ -25,11 +25,11 @@ def here(tmp_path_factory):
 
 
 def result(folder):
-    told = json.loads((folder / "edit.json").read_text())
-    kind = TwoTokenExperiment if told["what"] == "experiment" else EditPreview
-    jsonschema.validate(told, kind.schema())
+    written = json.loads((folder / "edit.json").read_text())
+    kind = TwoTokenExperiment if written["what"] == "experiment" else EditPreview
+    jsonschema.validate(written, kind.schema())
     assert not [path for path in folder.iterdir() if path.name.startswith(".")], "nothing half-done is left"
-    return told
+    return written
 
 
 def edit(here, *how):
@@ -41,8 +41,8 @@ def test_what_is_saved_scores_as_was_previewed(here, tmp_path):
     how = ["--up", "cat=40", "--down", "house=15", "--down", "red tree=9", "--collection", here / "collection"]
     done = edit(here, *how, "--preview", "--depth", "9", "-o", out, "--save", new)
     assert done.returncode == 0, done.stderr
-    told = result(out)
-    assert told["what"] == "preview" and told["ranking"]["cost"]["changed_queries"] > 0
+    written = result(out)
+    assert written["what"] == "preview" and written["ranking"]["cost"]["changed_queries"] > 0
     texts = dict(COLLECTION.documents())
     edited, plain = load(str(new)), load(str(here / "ranker"))
     for name, ranker in (("before", plain), ("after", edited)):
@@ -77,9 +77,9 @@ def test_the_experiment(here, tmp_path):
     how = ["--collection", here / "collection", "--scales", "1,20", "--head", "1.2", "--queries", "3", "-o", out]
     done = edit(here, "--experiment", *how)
     assert done.returncode == 0, done.stderr
-    told = result(out)
-    assert told["what"] == "experiment" and told["queries"] == 3 and told["head"] == "1.2"
-    assert len(told["curves"]) == 7 * 2 * 2
+    written = result(out)
+    assert written["what"] == "experiment" and written["queries"] == 3 and written["head"] == "1.2"
+    assert len(written["curves"]) == 7 * 2 * 2
     assert (out / "report.html").read_text().count("<svg") == 3
 
 

@@ -33,9 +33,9 @@ def test_the_first_line_warns_of_an_edit_that_does_the_opposite(real, shop):
     done = edit(shop, "--preview", "--collection", "products", "--run", "all.trec", "-o", "run")
     first = done.stdout.splitlines()[0]
     assert first.startswith(WARNING) and " of 6 queries" in first
-    told = json.loads((shop / "run" / "edit.json").read_text())
-    jsonschema.validate(told, EditPreview.schema())
-    assert [one["sentence"] for one in told["holders"]] == [first]
+    written = json.loads((shop / "run" / "edit.json").read_text())
+    jsonschema.validate(written, EditPreview.schema())
+    assert [one["sentence"] for one in written["holders"]] == [first]
     report = (shop / "run" / "report.html").read_text()
     assert "Warning: documents that hold &quot;waterproof&quot; did not rise against the others" in report
     done = edit(shop, "--preview", "--collection", "products", "--run", "all.trec", "--queries", "2")

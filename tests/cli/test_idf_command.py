@@ -15,21 +15,21 @@ RANKER = "bi-minilm-l3"
 
 
 def result(folder):
-    told = json.loads((folder / "idf.json").read_text())
-    jsonschema.validate(told, IdfDirection.schema())
+    written = json.loads((folder / "idf.json").read_text())
+    jsonschema.validate(written, IdfDirection.schema())
     assert not [path for path in folder.iterdir() if path.name.startswith(".")], "nothing half-done is left"
-    return told
+    return written
 
 
 def test_a_bi_encoder_against_a_collection(tmp_path):
     out = tmp_path / "run"
     done = whyrank("idf", "--ranker", RANKER, "--collection", "demo", "--vectors", "3", "-o", out)
     assert done.returncode == 0, done.stderr
-    told = result(out)
-    assert len(told["correlations"]) == 6 and told["idf"] == "demo"
+    written = result(out)
+    assert len(written["correlations"]) == 6 and written["idf"] == "demo"
     table = pd.read_parquet(out / "tokens.parquet")
     known = table[table["whole"] & table["idf_plain"].notna()]
-    (row,) = [r for r in told["correlations"] if (r["vector"], r["formula"]) == (0, "plain")]
+    (row,) = [r for r in written["correlations"] if (r["vector"], r["formula"]) == (0, "plain")]
     assert row["r"]["value"] == pytest.approx(stats.pearsonr(known["U0"], known["idf_plain"]).statistic)
     assert row["r"]["pairs"] == len(known) and row["r"]["low"] < row["r"]["value"] < row["r"]["high"] < 0
     page = (out / "report.html").read_text()

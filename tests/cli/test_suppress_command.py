@@ -35,19 +35,19 @@ def test_it_proposes_a_scale_and_saves_at_it(here, tmp_path):
     out, new = tmp_path / "run", tmp_path / "new"
     done = suppress(here, "--scales", "1,10,100,1000", "--documents", "8", "-o", out)
     assert done.returncode == 0, done.stderr
-    told = json.loads((out / "suppress.json").read_text())
-    jsonschema.validate(told, Suppression.schema())
+    written = json.loads((out / "suppress.json").read_text())
+    jsonschema.validate(written, Suppression.schema())
     assert not [path for path in out.iterdir() if path.name.startswith(".")], "nothing half-done is left"
-    assert told["skipped"] == {"not a single word": ["two words"], "not in the ranker's vocabulary": ["zebra"]}
+    assert written["skipped"] == {"not a single word": ["two words"], "not in the ranker's vocabulary": ["zebra"]}
     assert "dropped, not a single word: two words" in done.stderr
-    assert [row["scale"] for row in told["scales"]] == [1, 10, 100, 1000]
+    assert [row["scale"] for row in written["scales"]] == [1, 10, 100, 1000]
     assert "<svg" in (out / "report.html").read_text()
-    assert told["knee"], "without a knee there is nothing to save"
+    assert written["knee"], "without a knee there is nothing to save"
     again = suppress(here, "--scales", "1,10,100,1000", "--documents", "8", "-o", out, "--save", new)
     assert again.returncode == 0, again.stderr
     assert "holds this result already" in again.stderr
     ranker = load(str(here / "ranker"))
-    words = [f"{word}={told['knee']['scale']}" for word in ("berlin", "blue", "slow")]
+    words = [f"{word}={written['knee']['scale']}" for word in ("berlin", "blue", "slow")]
     with applied(ranker, dialed(ranker).change(Edit.of(down=words))):
         np.testing.assert_allclose(load(str(new)).score(PAIRS), ranker.score(PAIRS), atol=1e-5)
 

@@ -19,8 +19,8 @@ def ranking(before, texts, queries=None):
     rows = [
         Retrieved(qid, docno, 0, score, "r") for qid, scores in before.items() for docno, score in scores.items()
     ]
-    told = queries or {qid: f"query {qid}" for qid in before}
-    return Unedited(None, rows, [(told[row.qid], texts[row.docno]) for row in rows], told, {})
+    named = queries or {qid: f"query {qid}" for qid in before}
+    return Unedited(None, rows, [(named[row.qid], texts[row.docno]) for row in rows], named, {})
 
 
 def moves(before, after, texts, direction="up", word="w"):
@@ -122,7 +122,7 @@ def test_an_edit_that_changes_nothing_did_not_raise_anything():
     assert moves(before, before, TEXTS).verdict == "no"
 
 
-def test_without_a_query_that_has_both_kinds_it_cannot_be_told():
+def test_without_a_query_that_has_both_kinds_there_is_no_verdict():
     found = moves({"q": {"a": 1.0}, "p": {"b": 1.0}}, {"q": {"a": 2.0}, "p": {"b": 1.0}}, TEXTS)
     assert found.verdict == "cannot tell" and found.change.value is None
     assert str(found) == (
@@ -132,7 +132,7 @@ def test_without_a_query_that_has_both_kinds_it_cannot_be_told():
     assert found.change.value is None
 
 
-def test_each_term_is_told_by_its_direction_and_one_that_goes_both_ways_is_not_told():
+def test_each_term_is_judged_by_its_direction_and_one_that_goes_both_ways_is_not():
     before, after = lifted(6, 2.0)
     unedited = ranking(before, TEXTS)
     scores = np.array([after[row.qid][row.docno] for row in unedited.rows])

@@ -85,8 +85,8 @@ def test_files_that_say_it_already_are_kept_and_others_corrected(tmp_path):
     saved(load(str(tmp_path / "new")), tmp_path / "same")
     assert json.loads((tmp_path / "same" / prompts.name).read_text())["mine"] == 1
     saved(load(str(tmp_path / "new"), pooling="cls", normalise=False), tmp_path / "other")
-    told = json.loads((tmp_path / "other" / prompts.name).read_text())
-    assert told["similarity_fn_name"] == "dot" and told["prompts"]["task"] == "x" and told["mine"] == 1
+    written = json.loads((tmp_path / "other" / prompts.name).read_text())
+    assert written["similarity_fn_name"] == "dot" and written["prompts"]["task"] == "x" and written["mine"] == 1
     assert len(json.loads((tmp_path / "other" / "modules.json").read_text())) == 2
     assert load(str(tmp_path / "other")).pooling == "cls"
 
@@ -121,12 +121,12 @@ def test_a_sparse_ranker_keeps_one_matrix_for_both_ends(tmp_path):
     np.testing.assert_allclose(again.score(PAIRS), scores, atol=1e-5)
 
 
-def test_what_was_done_is_told_and_what_was_done_before(tmp_path):
+def test_what_was_done_is_written_and_what_was_done_before(tmp_path):
     saved(cross_encoder(tmp_path / "old"), tmp_path / "once")
     saved(load(str(tmp_path / "once")), tmp_path / "twice", Edit.of(up=["dog=30"]))
-    told = json.loads((tmp_path / "twice" / "edits.json").read_text())
-    assert told["edits"][0]["term"] == "dog" and told["earlier"]["edits"] == plain(EDITS.parts)
-    assert told["earlier"]["earlier"] is None
+    written = json.loads((tmp_path / "twice" / "edits.json").read_text())
+    assert written["edits"][0]["term"] == "dog" and written["earlier"]["edits"] == plain(EDITS.parts)
+    assert written["earlier"]["earlier"] is None
     about = json.loads((tmp_path / "twice" / "whyrank.json").read_text())
     assert about["name"] == "twice" and about["kind"] == "cross-encoder"
     assert about["source"].startswith(f"edited from {tmp_path / 'once'}")

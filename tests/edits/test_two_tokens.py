@@ -52,13 +52,13 @@ def test_the_curves_are_those_of_plain_edits(ranker, tmp_path, kind):
     if kind == "bi-encoder":  # a word that is edited stands in the prefix of every document
         ranker = load(str(save(tmp_path)), pooling="mean", document_prefix="cat ")
     dial = dialed(ranker)
-    told = experiment(dial, QUERIES, scales=SCALES)
+    result = experiment(dial, QUERIES, scales=SCALES)
     items = two_token_queries(ranker.pieces.tokenizer, QUERIES)
-    assert told.items == len(items) == 10 and told.queries == 5
+    assert result.items == len(items) == 10 and result.queries == 5
     own = [float(ranker.score([item.pairs[0]])[0]) for item in items]
-    for row in told.curves:
+    for row in result.curves:
         if row.control != "U0":
-            mine = next(r for r in told.curves if r.control == "U0" and r.direction == row.direction
+            mine = next(r for r in result.curves if r.control == "U0" and r.direction == row.direction
                         and r.scale == row.scale)  # fmt: skip
             assert row.edit_less.value == pytest.approx(mine.doc1.value - row.doc1.value, abs=1e-6)
             continue
@@ -73,7 +73,7 @@ def test_the_curves_are_those_of_plain_edits(ranker, tmp_path, kind):
             assert row.doc1.value == pytest.approx(0, abs=1e-6)
         else:
             assert abs(row.doc1.value) > 1e-4
-    json.dumps(told.to_json(), allow_nan=False)
+    json.dumps(result.to_json(), allow_nan=False)
 
 
 def test_every_control_moves_each_row_as_far_as_the_edit(ranker):
@@ -105,8 +105,8 @@ def test_every_control_moves_each_row_as_far_as_the_edit(ranker):
 
 def test_attention_is_the_models_own(ranker, tmp_path):
     dial = dialed(ranker)
-    told = experiment(dial, {"q1": "cat mat"}, scales=(1.0, 25.0), head="1.2")
-    assert told.head == "1.2"
+    result = experiment(dial, {"q1": "cat mat"}, scales=(1.0, 25.0), head="1.2")
+    assert result.head == "1.2"
     model = transformers.AutoModelForSequenceClassification.from_pretrained(
         ranker.checkpoint.folder, attn_implementation="eager"
     ).eval()
@@ -122,9 +122,9 @@ def test_attention_is_the_models_own(ranker, tmp_path):
             attention = model(**inputs, output_attentions=True).attentions
             looks.append(float(attention[1][0, 2, 0, 1 + ("cat", "mat").index(word)]))
             matrix.copy_(kept)
-    (row,) = [r for r in told.curves if (r.control, r.direction, r.scale) == ("U0", "down", 25.0)]
+    (row,) = [r for r in result.curves if (r.control, r.direction, r.scale) == ("U0", "down", 25.0)]
     assert row.attention.value == pytest.approx(np.mean(looks), abs=1e-5)
-    assert all(r.attention is None for r in told.curves if r.control != "U0")
+    assert all(r.attention is None for r in result.curves if r.control != "U0")
 
 
 def test_work_that_was_stopped_goes_on(ranker, tmp_path, monkeypatch):
