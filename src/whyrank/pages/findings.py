@@ -75,8 +75,8 @@ def count_sentence(rows: Sequence[Finding]) -> str:
     """How many findings agree, differ, or are open: the first sentence of a study's verdict."""
     count = Counter(row.verdict for row in rows)
     return (
-        f"Of {counted(len(rows), 'finding')} of the paper, {count[AGREES]} agree here, {count[DIFFERS]} differ, "
-        f"and {count[OPEN]} cannot be judged."
+        f"Of {counted(len(rows), 'finding')} of the paper, {counted(count[AGREES], 'agrees', 'agree')} here, "
+        f"{counted(count[DIFFERS], 'differs', 'differ')}, and {count[OPEN]} cannot be judged."
     )
 
 
