@@ -8,12 +8,13 @@ from typing import Any
 
 from whyrank.circuits.results import CONTEXTUALIZATION, MATCHING, SCORING, Circuit, Curve, CurvePoint, Step
 from whyrank.circuits.semantic_bm.results import SemanticBM
+from whyrank.core.results import Result
 from whyrank.edits.experiment import ExperimentPoint, TwoTokenExperiment
 from whyrank.edits.idf import IdfDirection
 from whyrank.edits.suppression import Suppression
 from whyrank.encoders.site import short_name
 from whyrank.evaluation.estimate import Estimate
-from whyrank.evaluation.interval import Interval
+from whyrank.interventions.results import Effects
 from whyrank.pages.findings import OPEN, Finding
 from whyrank.papers.semantic_circuit import paper
 
@@ -24,10 +25,9 @@ SMALL = 0.1
 #: A curve that changes by less than this part is level.
 LEVEL = 0.2
 GROUP = "matching heads"
-Results = Mapping[str, Any]
 
 
-def findings(results: Results) -> list[Finding]:
+def findings(results: Mapping[str, Result]) -> list[Finding]:
     """By the name of the stage, whatever stages there are."""
     return [row for name, read in READERS.items() if name in results for row in read(results[name])]
 
@@ -188,13 +188,11 @@ def _grows(curve: Curve) -> bool | None:
     return False if last.high < first.low else None
 
 
-def _activation(told: dict[str, Any]) -> Iterator[Finding]:
-    compared = told.get("compared")
-    if compared:
-        one = compared["correlation"]
-        yield Finding.number("TFC1 against STMC1, activation patching: r", paper.SETS_ACTIVATION,
-                             one["pearson"]["value"], Interval.from_json(one["pearson"]),
-                             f"{one['sites']} heads, {told['pairs']} pairs")  # fmt: skip
+def _activation(effects: Effects) -> Iterator[Finding]:
+    if effects.compared:
+        found = effects.compared.correlation
+        n = f"{found.sites} heads, {effects.pairs} pairs"
+        yield _number("TFC1 against STMC1, activation patching: r", paper.SETS_ACTIVATION, found.pearson, n)
 
 
 def _idf(found: IdfDirection) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from whyrank.pages.findings import findings_table
 from whyrank.pages.page import Report
-from whyrank.papers.semantic_circuit.results import RESULT_FILES, SemanticCircuit
+from whyrank.papers.semantic_circuit.results import RESULTS, SemanticCircuit
 
 WHY = (
     "Where they differ: the paper's pairs are of MS MARCO passages (2,000 to the logits), ours of the collection "
@@ -34,7 +34,7 @@ def study_page(study: SemanticCircuit, folder: Path) -> Report:
     )  # fmt: skip
     report.paragraph(WHY)
     for stage in study.stages:
-        if stage.name in RESULT_FILES:
+        if stage.name in RESULTS:
             report.heading(stage.title)
             report.html(f"<pre>{escape(stage.command)}</pre>")
             report.include(folder / stage.path / "report.html")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from whyrank.circuits.results import Circuit
 from whyrank.circuits.semantic_bm.results import SemanticBM
-from whyrank.core.json_file import read_json
 from whyrank.core.results import Result
 from whyrank.edits.experiment import TwoTokenExperiment
 from whyrank.edits.idf import IdfDirection
 from whyrank.edits.suppression import Suppression
+from whyrank.interventions.results import Effects
+from whyrank.learning.finetuning.results import FineTuning
 from whyrank.pages.findings import DIFFERS, Finding, count_sentence, findings_frame, plot_verdicts
 from whyrank.papers.study import Stage
 
@@ -23,16 +24,11 @@ if TYPE_CHECKING:
 
     from whyrank.core.runs import Manifest
 
-#: The result file of each stage that the findings are read from.
-RESULT_FILES = {
-    "circuit": "circuit.json", "activation-tfc1": "summary.json", "activation-stmc1": "summary.json",
-    "idf": "idf.json", "two-tokens": "edit.json", "suppress": "suppress.json", "semantic-bm": "semantic_bm.json",
-    "semantic-bm-paper": "semantic_bm.json", "finetune": "finetune.json",
-}  # fmt: skip
-#: The types of those that are typed.
+#: The result of each stage that is reported.
 RESULTS: dict[str, type[Result]] = {
-    "circuit": Circuit, "semantic-bm": SemanticBM, "semantic-bm-paper": SemanticBM,
-    "idf": IdfDirection, "two-tokens": TwoTokenExperiment, "suppress": Suppression,
+    "circuit": Circuit, "activation-tfc1": Effects, "activation-stmc1": Effects, "idf": IdfDirection,
+    "two-tokens": TwoTokenExperiment, "suppress": Suppression, "semantic-bm": SemanticBM,
+    "semantic-bm-paper": SemanticBM, "finetune": FineTuning,
 }  # fmt: skip
 
 
@@ -50,14 +46,9 @@ class StageRun:
         return cls(stage.name, stage.title, stage.out.name, stage.command)
 
 
-def stage_results(out: Path, stages: Sequence[StageRun]) -> dict[str, Any]:
+def stage_results(out: Path, stages: Sequence[StageRun]) -> dict[str, Result]:
     """The results of the stages, by the names of the stages."""
-    return {
-        one.name: RESULTS[one.name].read(out / one.path) if one.name in RESULTS
-        else read_json(out / one.path / RESULT_FILES[one.name], dict[str, Any])
-        for one in stages
-        if one.name in RESULT_FILES
-    }  # fmt: skip
+    return {one.name: RESULTS[one.name].read(out / one.path) for one in stages if one.name in RESULTS}
 
 
 @dataclass(frozen=True, repr=False)

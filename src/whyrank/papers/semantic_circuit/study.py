@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from whyrank.axioms.api import pairs as make_pairs
-from whyrank.circuits.api import circuit as find_circuit
+from whyrank.axioms.api import pairs
+from whyrank.circuits.api import circuit
 from whyrank.circuits.reading import cross_encoder
 from whyrank.circuits.results import Circuit
 from whyrank.circuits.semantic_bm.api import semantic_bm
@@ -19,9 +19,7 @@ from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
 from whyrank.core.packages import sha256
 from whyrank.core.runs import Run
-from whyrank.edits.api import idf as idf_direction
-from whyrank.edits.api import suppress as suppress_terms
-from whyrank.edits.api import two_tokens
+from whyrank.edits.api import idf, suppress, two_tokens
 from whyrank.encoders.site import short_name
 from whyrank.interventions.api import patch
 from whyrank.learning.finetuning.api import finetune
@@ -29,6 +27,7 @@ from whyrank.papers.rare_words import rare_words
 from whyrank.papers.semantic_circuit.findings import findings
 from whyrank.papers.semantic_circuit.paper import MATCHING, is_papers_model
 from whyrank.papers.semantic_circuit.results import SemanticCircuit, StageRun, stage_results
+from whyrank.papers.semantic_circuit.sizes import StudySizes
 from whyrank.papers.study import Stage, Study, run_stages, run_study
 from whyrank.rankers.cross_encoder import CrossEncoder
 from whyrank.rankers.load import load
@@ -36,38 +35,6 @@ from whyrank.rankers.load import load
 #: What can be added to the study, since it takes hours on two cores.
 EXTRAS = ("finetune",)
 AXIOMS = ("TFC1", "STMC1", "TFC2", "LNC1")
-
-
-@dataclass(frozen=True)
-class StudySizes:
-    """How much of everything; texts are cut to `max_length` tokens where heads are patched (MS MARCO's passages,
-    on which the paper worked, are about as long)."""
-
-    to_logits: int = 500
-    to_heads: int = 100
-    activation: int = 40
-    counting: int = 24
-    length: int = 100
-    randoms: int = 10
-    max_length: int = 128
-    two_tokens: int = 60
-    suppress: int = 3
-    suppress_k: int = 10
-    suppress_scales: str = "1,5,20,100,400,1200"
-    samples: int = 20
-    queries: int | None = None
-    epochs: int = 3
-    seeds: int = 3
-    finetune_k: int = 20
-
-    @classmethod
-    def quick(cls) -> StudySizes:
-        """About eight minutes on two cores: to see that all is well, not to believe in."""
-        return cls(
-            to_logits=40, to_heads=6, activation=6, counting=2, length=8, randoms=2, max_length=96, two_tokens=6,
-            suppress=2, suppress_k=12, suppress_scales="1,20,1200", samples=5, queries=40, epochs=1, seeds=1,
-            finetune_k=10,
-        )  # fmt: skip
 
 
 def study(
@@ -130,8 +97,7 @@ class SemanticCircuitStudy(Study):
         if words is None:
             words = rare_words(out / "rare-words.txt", self.documents, self.opened.pieces.tokenizer, self.seed)
         plan = stages(
-            self.ranker, self.collection, out, self.sizes, terms=words, extras=self.extras,
-            seed=self.seed,
+            self.ranker, self.collection, out, self.sizes, terms=words, extras=self.extras, seed=self.seed,
         )  # fmt: skip
         done = tuple(StageRun.of(stage) for stage in run_stages(run, plan))
         rows = findings(stage_results(out, done))
@@ -157,76 +123,82 @@ def stages(
 ) -> list[Stage]:
     """Everything in order."""
     check_extras(extras)
-    files = {axiom: out / "pairs" / f"{axiom.lower()}.jsonl" for axiom in AXIOMS}
-    each = -(-sizes.to_logits // 2) * 11 // 10  # some may not align once they are cut
-    counts = {
-        "TFC1": each, "STMC1": each, "TFC2": sizes.counting,
-        "LNC1": sizes.length,
-    }  # fmt: skip
-    shared: dict[str, Any] = {"ranker": ranker, "collection": collection}
-    found = [
-        Stage(f"pairs-{axiom.lower()}", f"{axiom} pairs", make_pairs, path,
-              {"axiom": axiom, "collection": collection, "ranker": ranker, "documents": counts[axiom],
-               "seed": seed})
-        for axiom, path in files.items()
-    ]  # fmt: skip
-    circuit = out / "circuit"
-    found.append(
-        Stage("circuit", "The circuit", find_circuit, circuit, {
-            "ranker": ranker, "pairs": list(files.values()), "pairs_to_logits": sizes.to_logits,
-            "pairs_to_heads": sizes.to_heads, "randoms": sizes.randoms, "max_length": sizes.max_length,
-            "collection": collection, "skip": True, "seed": seed,
-        })
-    )  # fmt: skip
-    for axiom in ("TFC1", "STMC1"):
-        run = out / f"activation-{axiom.lower()}"
-        found.append(
-            Stage(f"activation-{axiom.lower()}", f"Activation patching, {axiom}", patch, run, {
-                "ranker": ranker, "pairs": files[axiom], "first": sizes.activation, "skip": True,
-                "max_length": sizes.max_length, "seed": seed,
-                "compare": out / "activation-tfc1" if axiom == "STMC1" else None,
-            })
-        )  # fmt: skip
-    return [*found, *_edits(shared, out, sizes, terms, seed),
-            *_model(shared, out, sizes, circuit, seed),
-            *(_finetune(shared, out, sizes, seed) if "finetune" in extras else [])]  # fmt: skip
+    plan = _Plan(ranker, collection, out, sizes, seed)
+    found = [*plan.pairs(), plan.circuit(), *plan.activation(), *plan.edits(terms), *plan.model()]
+    return [*found, plan.finetune()] if "finetune" in extras else found
 
 
-def _edits(shared: dict[str, Any], out: Path, sizes: StudySizes, terms: Path, seed: int) -> list[Stage]:
-    idf, two, suppress = out / "idf", out / "two-tokens", out / "suppress"
-    return [
-        Stage("idf", "IDF in the embeddings", idf_direction, idf, {**shared}),
-        Stage("two-tokens", "IDF edits on two-token documents", two_tokens, two, {
-            **shared, "queries": sizes.two_tokens, "head": partial(leading_head, out / "circuit"), "seed": seed,
-        }, called="edit --experiment"),
-        Stage("suppress", "Suppressing terms", suppress_terms, suppress, {
-            **shared, "terms": terms, "documents": sizes.suppress, "depth": sizes.suppress_k,
-            "scales": sizes.suppress_scales, "seed": seed,
-        }),
-    ]  # fmt: skip
+@dataclass(frozen=True)
+class _Plan:
+    """The stages, with the arguments that they share."""
 
+    ranker: str
+    collection: str
+    out: Path
+    sizes: StudySizes
+    seed: int
 
-def _model(shared: dict[str, Any], out: Path, sizes: StudySizes, circuit: Path, seed: int) -> list[Stage]:
-    run, papers = out / "semantic-bm", out / "semantic-bm-paper"
-    arguments = {**shared, "depth": sizes.samples, "queries": sizes.queries, "seed": seed}
-    found = [
-        Stage("semantic-bm", "SemanticBM", semantic_bm, run, {**arguments, "circuit": circuit})
-    ]  # fmt: skip
-    if is_papers_model(shared["ranker"]):
-        found.append(
-            Stage("semantic-bm-paper", "SemanticBM with the paper's 13 matching heads",
-                  semantic_bm, papers, {**arguments, "heads": ",".join(MATCHING)})
-        )  # fmt: skip
-    return found
+    @property
+    def shared(self) -> dict[str, Any]:
+        return {"ranker": self.ranker, "collection": self.collection}
 
+    def file(self, axiom: str) -> Path:
+        return self.out / "pairs" / f"{axiom.lower()}.jsonl"
 
-def _finetune(shared: dict[str, Any], out: Path, sizes: StudySizes, seed: int) -> list[Stage]:
-    run = out / "finetune"
-    arguments = {
-        **shared, "epochs": sizes.epochs, "seeds": sizes.seeds, "depth": sizes.finetune_k,
-        "max_length": sizes.max_length, "queries": sizes.queries, "seed": seed,
-    }  # fmt: skip
-    return [Stage("finetune", "IDF-aligned fine-tuning", finetune, run, arguments)]
+    def pairs(self) -> Iterator[Stage]:
+        each = -(-self.sizes.to_logits // 2) * 11 // 10  # some may not align once they are cut
+        counts = {"TFC1": each, "STMC1": each, "TFC2": self.sizes.counting, "LNC1": self.sizes.length}
+        for axiom, count in counts.items():
+            yield Stage(f"pairs-{axiom.lower()}", f"{axiom} pairs", pairs, self.file(axiom), {
+                "axiom": axiom, **self.shared, "documents": count, "seed": self.seed,
+            })  # fmt: skip
+
+    def circuit(self) -> Stage:
+        return Stage("circuit", "The circuit", circuit, self.out / "circuit", {
+            "ranker": self.ranker, "pairs": [self.file(axiom) for axiom in AXIOMS],
+            "pairs_to_logits": self.sizes.to_logits, "pairs_to_heads": self.sizes.to_heads,
+            "randoms": self.sizes.randoms, "max_length": self.sizes.max_length,
+            "collection": self.collection, "skip": True, "seed": self.seed,
+        })  # fmt: skip
+
+    def activation(self) -> Iterator[Stage]:
+        first = self.out / "activation-tfc1"
+        for axiom, compare in (("TFC1", None), ("STMC1", first)):
+            name = f"activation-{axiom.lower()}"
+            yield Stage(name, f"Activation patching, {axiom}", patch, self.out / name, {
+                "ranker": self.ranker, "pairs": self.file(axiom), "first": self.sizes.activation, "skip": True,
+                "max_length": self.sizes.max_length, "seed": self.seed, "compare": compare,
+            })  # fmt: skip
+
+    def edits(self, terms: Path) -> Iterator[Stage]:
+        yield Stage("idf", "IDF in the embeddings", idf, self.out / "idf", self.shared)
+        yield Stage("two-tokens", "IDF edits on two-token documents", two_tokens, self.out / "two-tokens", {
+            **self.shared, "queries": self.sizes.two_tokens, "head": partial(leading_head, self.out / "circuit"),
+            "seed": self.seed,
+        }, called="edit --experiment")  # fmt: skip
+        yield Stage("suppress", "Suppressing terms", suppress, self.out / "suppress", {
+            **self.shared, "terms": terms, "documents": self.sizes.suppress, "depth": self.sizes.suppress_k,
+            "scales": self.sizes.suppress_scales, "seed": self.seed,
+        })  # fmt: skip
+
+    def model(self) -> Iterator[Stage]:
+        arguments = {
+            **self.shared, "depth": self.sizes.samples, "queries": self.sizes.queries, "seed": self.seed,
+        }  # fmt: skip
+        yield Stage("semantic-bm", "SemanticBM", semantic_bm, self.out / "semantic-bm", {
+            **arguments, "circuit": self.out / "circuit",
+        })  # fmt: skip
+        if is_papers_model(self.ranker):
+            title = "SemanticBM with the paper's 13 matching heads"
+            yield Stage("semantic-bm-paper", title, semantic_bm, self.out / "semantic-bm-paper", {
+                **arguments, "heads": ",".join(MATCHING),
+            })  # fmt: skip
+
+    def finetune(self) -> Stage:
+        return Stage("finetune", "IDF-aligned fine-tuning", finetune, self.out / "finetune", {
+            **self.shared, "epochs": self.sizes.epochs, "seeds": self.sizes.seeds, "depth": self.sizes.finetune_k,
+            "max_length": self.sizes.max_length, "queries": self.sizes.queries, "seed": self.seed,
+        })  # fmt: skip
 
 
 def leading_head(circuit: Path) -> str | None:
