@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from whyrank.audit.results import AxiomSummary, Contrast
 from whyrank.evaluation.estimate import Estimate
-from whyrank.interventions.summary import MapCorrelation
+from whyrank.interventions.summary import Gap, Keeping, MapCorrelation
 from whyrank.papers.term_frequency.atlas import CarryingHead, RankerSummary
 from whyrank.papers.term_frequency.findings import findings
 from whyrank.papers.term_frequency.parts import (
@@ -50,11 +50,9 @@ def estimate(value, width=0.05, n=20, queries=10):
 
 def site(name, share, *, layer=0, head=None, category=None, p=0.5, n=20, queries=10, gap=2.0, width=0.05):
     """What a site does; its effect on the score is its share of a gap of 2."""
-    of_gap, effect = (
-        estimate(share, width, n, queries),
-        estimate(share * gap, abs(width * gap), n, queries),
-    )
-    return SiteEffect(name, layer, head, category, of_gap, effect, p)
+    of_gap, effect = estimate(share, width, n, queries), estimate(share * gap, abs(width * gap), n, queries)
+    place = name, layer, head, category, n, queries
+    return SiteEffect(*place, of_gap, of_gap, effect, effect, share, 0.0, p, p, p)
 
 
 def heads(shares, layers=2, heads_per_layer=3, **more):
@@ -68,8 +66,9 @@ def heads(shares, layers=2, heads_per_layer=3, **more):
 
 def one_set(shares, *, gap=2.0, sure=True, **more):
     return PairSet(
-        pairs=20, queries=10, gap=estimate(gap, 0.5 if sure else 2 * abs(gap)), median_gap=gap, adherent=18,
-        adherent_r=0.98, heads=heads(shares, gap=gap, **more),
+        pairs=20, queries=10, gap=Gap(gap, gap, 8.0, 8.0 + gap, 0),
+        mean_gap=estimate(gap, 0.5 if sure else 2 * abs(gap)), keep=Keeping("all", 20, 18, 0.98),
+        heads=heads(shares, gap=gap, **more),
         splits={
             "rank": {"1-10": heads({h: 2 * s for h, s in shares.items()}, n=10, **more),
                      "91-100": heads({h: s / 4 for h, s in shares.items()}, n=10, **more)},
@@ -209,7 +208,7 @@ def small(**more):
             None,
         ),
         append_less_prepend=tuple(
-            difference(s.site, 2 * s.effect.value, s.p_holm, s.layer, s.head) for s in heads(shares)
+            difference(s.site, 2 * s.mean_effect.value, s.p_holm, s.layer, s.head) for s in heads(shares)
         ),
         append_less_prepend_by_category=(difference("L1.H0.z@qterm+", 0.5, 0.01, 1, 0, "qterm+"),),
         attention=(Attention("1.0", "inj", "qterm+", None, estimate(0.4, n=15)),),

@@ -136,7 +136,7 @@ def test_links_share_out_what_moves():
 
 def head(site, layer, number, value, p=0.01):
     share = Estimate.undefined(7) if value is None else known(value)
-    return SiteEffect(site, layer, number, None, share, share, p)
+    return SiteEffect(site, layer, number, None, 7, 7, share, share, share, share, value, 0.0, p, p, p)
 
 
 def test_depth_is_relative():

@@ -121,7 +121,7 @@ def test_sets_say_how_they_are_shown(html):
 
 
 def test_all_sets_sure_needs_no_warning(tmp_path):
-    study = with_set("middle", replace(small().sets["middle"], gap=estimate(0.1)))
+    study = with_set("middle", replace(small().sets["middle"], mean_gap=estimate(0.1)))
     assert "Shown as raw effects" not in text(written(study, tmp_path))
 
 
@@ -181,7 +181,7 @@ def test_questions_without_answers(tmp_path):
 
 def test_a_page_of_little(tmp_path):
     no_interval = Estimate(2.0, None, None, 20, 5, "too few queries")
-    append = replace(one_set({}, layers=2, heads_per_layer=3), gap=no_interval, splits={})
+    append = replace(one_set({}, layers=2, heads_per_layer=3), mean_gap=no_interval, splits={})
     study = small(
         counting=Counting((), {}, ()), attention=(), patterns=(), example=None, flow=(), links=(), blocks=(),
         by_category=(), append_less_prepend=(), append_less_prepend_by_category=(), controls={}, estimators=(),

@@ -243,7 +243,8 @@ def test_violating_against_adhering():
 def test_heads_that_stand_out():
     def site(layer, head, share, p, category=None):
         of_gap = Estimate.undefined() if share is None else Estimate(share, None, None, 9, 3)
-        return SiteEffect(f"L{layer}.H{head}.z", layer, head, category, of_gap, of_gap, p)
+        estimates = of_gap, of_gap, of_gap, of_gap
+        return SiteEffect(f"L{layer}.H{head}.z", layer, head, category, 9, 3, *estimates, share, 0.0, p, p, p)
 
     sites = [site(0, 9, 0.5, 0.001), site(1, 6, -0.8, 0.01), site(2, 3, 0.9, 0.4), site(3, 1, 0.1, 0.04),
              site(0, 9, 0.7, 0.001, "inj")]  # fmt: skip

@@ -69,7 +69,7 @@ def _sets(sets: Mapping[str, PairSet]) -> Iterator[Map]:
     """Shares of the gap by set; raw effects where a set's gap is not surely other than 0."""
     sure = {name: one for name, one in sets.items() if name not in CONTROLS and one.has_gap}
     caption = "Share of the gap that a head makes up, patched alone at all tokens."
-    falls = [name for name, one in sure.items() if (one.gap.value or 0.0) < 0]
+    falls = [name for name, one in sure.items() if one.gap.mean < 0]
     if falls:
         caption += f" The gap of {'; '.join(falls)} is negative: there, a share above 0 lowers the score."
     yield Map("heads-shares", {name: head_spots(one.heads) for name, one in sure.items()}, caption)
@@ -164,7 +164,7 @@ def head_spots(heads: Sequence[SiteEffect], *, raw: bool = False) -> list[Spot]:
 def _spot(one: SiteEffect, name: str, row: int, column: int, *, raw: bool = False) -> Spot:
     """A site's share of the gap, or its `raw` mean effect on the score. There is no share where the pairs that
     have the site may have no gap."""
-    shown = one.effect if raw else one.share
+    shown = one.mean_effect if raw else one.share
     value = shown.value if raw or one.has_gap else None
     return Spot(name, row, column, value, shown.interval, one.p_holm, shown.pairs, shown.queries)
 

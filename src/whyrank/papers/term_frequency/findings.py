@@ -115,7 +115,7 @@ def _positions(study: TermFrequencyStudy) -> Iterator[Finding]:
     after, before = ({one.name: one for one in some.heads} for some in (study.append, prepend))
     surely = {one.name for one in study.append_less_prepend if one.difference.is_sure}
     heads = [head for head in study.leading if head in after and head in before]
-    signs = {head: _sign(after[head].effect) * _sign(before[head].effect) for head in heads}
+    signs = {head: _sign(after[head].mean_effect) * _sign(before[head].mean_effect) for head in heads}
     turned = [head for head in heads if signs[head] < 0 and head in surely]
     kept = [head for head in heads if signs[head] > 0]
     row = Finding.holds(
@@ -134,7 +134,7 @@ def _replaced(study: TermFrequencyStudy, known: bool) -> Iterator[Finding]:
     one = study.sets.get("replace")
     if one:
         n, what, heads = counted(one.pairs, "pair"), "heads when occurrences are replaced", tuple(paper.REPLACED)
-        size = (lambda head: head.share) if one.has_gap else (lambda head: head.effect)
+        size = (lambda head: head.share) if one.has_gap else (lambda head: head.mean_effect)
         significant = [head for head in one.heads if head.is_significant]
         order = [head.name for head in sorted(significant, key=lambda head: -abs(size(head).value or 0.0))]
         if known:

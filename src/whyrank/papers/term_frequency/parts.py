@@ -7,36 +7,24 @@ from dataclasses import dataclass, field
 from whyrank.audit.results import AxiomSummary
 from whyrank.encoders.site import short_name
 from whyrank.evaluation.estimate import Estimate, is_significant
-from whyrank.interventions.summary import MapCorrelation
+from whyrank.interventions.statistics import SiteSummary
+from whyrank.interventions.summary import Gap, Keeping, MapCorrelation
 
 #: The R2 of a log fit that the papers ask for.
 GOOD_FIT = 0.90
 
 
 @dataclass(frozen=True)
-class SiteEffect:
-    """What one site does, over the pairs that have it: its share of the gap, and its mean effect on the score.
+class SiteEffect(SiteSummary):
+    """What one site does. `has_gap`: whether the pairs that have it surely have a gap; a share of a gap that may
+    be 0 can be any number."""
 
-    `has_gap`: whether these pairs surely have a gap; a share of a gap that may be 0 can be any number.
-    """
-
-    site: str
-    layer: int | None
-    head: int | None
-    category: str | None
-    share: Estimate
-    effect: Estimate
-    p_holm: float | None
     has_gap: bool = True
 
     @property
     def name(self) -> str:
         """`0.9` for a head, wherever it is patched."""
-        return short_name(self.site.split("@")[0])
-
-    @property
-    def is_significant(self) -> bool:
-        return is_significant(self.p_holm)
+        return short_name(self.whole)
 
     @property
     def size(self) -> float:
@@ -46,28 +34,23 @@ class SiteEffect:
 
 @dataclass(frozen=True)
 class PairSet:
-    """One set of pairs, and what each head does in it, also by rank band and by whether the term was there before.
-
-    `adherent` pairs score higher on the perturbed side; `adherent_r` is the correlation of their map of heads with
-    that of all pairs.
-    """
+    """One set of pairs, and what each head does in it; also by what the pairs are split by (rank band, whether the
+    term was there before) and group; `adherence`: the share of pairs that score higher on the perturbed side, by
+    rank band."""
 
     pairs: int
     queries: int
-    gap: Estimate
-    median_gap: float
-    adherent: int
-    adherent_r: float | None
+    gap: Gap
+    mean_gap: Estimate
+    keep: Keeping
     heads: tuple[SiteEffect, ...]
-    #: By what the pairs are split by, then by group.
     splits: dict[str, dict[str, tuple[SiteEffect, ...]]]
-    #: By rank band, the share of pairs that adhere.
     adherence: dict[str, Estimate]
 
     @property
     def has_gap(self) -> bool:
         """Whether shares of the gap mean anything: it is surely other than 0."""
-        return self.gap.is_sure
+        return self.mean_gap.is_sure
 
 
 @dataclass(frozen=True)

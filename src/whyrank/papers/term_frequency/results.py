@@ -128,7 +128,7 @@ class TermFrequencyStudy(Result):
         return pd.DataFrame(
             {
                 "set": name, "head": head.name, "layer": head.layer, "share": head.share.value,
-                "low": head.share.low, "high": head.share.high, "effect": head.effect.value,
+                "low": head.share.low, "high": head.share.high, "effect": head.mean_effect.value,
                 "p_holm": head.p_holm, "pairs": head.share.pairs, "queries": head.share.queries,
             }
             for name, one in self.sets.items() for head in one.heads

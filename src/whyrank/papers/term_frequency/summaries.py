@@ -28,28 +28,24 @@ def site_effects(rows: pd.DataFrame, seed: int = 0) -> tuple[SiteEffect, ...]:
 
 
 def _effect(site: SiteSummary) -> SiteEffect:
-    place = site.site, site.layer, site.head, site.category
-    return SiteEffect(*place, site.share, site.mean_effect, site.p_holm)
+    return SiteEffect(**vars(site))
 
 
 def pair_set(rows: pd.DataFrame, seed: int = 0) -> PairSet:
     """What each head does in one set of pairs."""
-    summary, parts = summarise(rows, seed=seed), splits(rows)
+    summary, parts, bands = summarise(rows, seed=seed), splits(rows), splits(one_per_pair(rows)).get("rank", {})
     return PairSet(
         pairs=summary.pairs,
         queries=summary.queries,
-        gap=replace(mean_gap(rows, seed), value=summary.gap.mean),
-        median_gap=summary.gap.median,
-        adherent=summary.keep.adherent,
-        adherent_r=summary.keep.correlation_with_all,
+        gap=summary.gap,
+        mean_gap=mean_gap(rows, seed),
+        keep=summary.keep,
         heads=tuple(map(_effect, summary.sites)),
         splits={
             name: {group: with_gap(map(_effect, sites), parts[name][group], seed) for group, sites in some.items()}
             for name, some in summary.splits.items()
         },
-        adherence={
-            band: adherence(some, seed) for band, some in splits(one_per_pair(rows)).get("rank", {}).items()
-        },
+        adherence={band: adherence(some, seed) for band, some in bands.items()},
     )
 
 

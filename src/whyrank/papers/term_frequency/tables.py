@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from whyrank.audit.results import OUTCOMES, AxiomSummary
 from whyrank.encoders.site import short_name
+from whyrank.evaluation.estimate import estimate_text
 from whyrank.evaluation.interval import TOO_FEW
 from whyrank.pages.page import Cell, Report
 from whyrank.papers.term_frequency.figures import has_gap
@@ -25,8 +26,8 @@ def sets_table(report: Report, study: TermFrequencyStudy) -> None:
     """Every set of pairs: how much, how large the gap, and whether shares of it mean anything."""
     scales = {name: _scale(name, study.sets) for name in study.sets}
     rows: list[list[Cell]] = [
-        [name, f"{one.pairs} of {one.queries} queries", one.gap.text("+.3g"), f"{one.median_gap:+.3g}",
-         f"{one.adherent} of {one.pairs}", one.adherent_r, scales[name]]
+        [name, f"{one.pairs} of {one.queries} queries", _gap(one), f"{one.gap.median:+.3g}",
+         f"{one.keep.adherent} of {one.pairs}", one.keep.correlation_with_all, scales[name]]
         for name, one in study.sets.items()
     ]  # fmt: skip
     columns = ["set", "pairs", "mean gap", "median gap", "adherent", "r of adherent with all", "shown as"]
@@ -43,6 +44,10 @@ def sets_table(report: Report, study: TermFrequencyStudy) -> None:
             f"Shown as raw effects on the score: {'; '.join(raw)}. The interval of the mean gap (for a control: "
             "of what it controls) holds 0, and shares of a gap that may be 0 mean nothing."
         )
+
+
+def _gap(one: PairSet) -> str:
+    return estimate_text(one.gap.mean, one.mean_gap.interval, "+.3g")
 
 
 def _scale(name: str, sets: Mapping[str, PairSet]) -> str:
