@@ -164,9 +164,8 @@ def head_spots(heads: Sequence[SiteEffect], *, raw: bool = False) -> list[Spot]:
 def _spot(one: SiteEffect, name: str, row: int, column: int, *, raw: bool = False) -> Spot:
     """A site's share of the gap, or its `raw` mean effect on the score. There is no share where the pairs that
     have the site may have no gap."""
-    shown = one.mean_effect if raw else one.share
-    value = shown.value if raw or one.has_gap else None
-    return Spot(name, row, column, value, shown.interval, one.p_holm, shown.pairs, shown.queries)
+    shown = one.mean_effect if raw else one.known_share
+    return Spot(name, row, column, shown.value, shown.interval, one.p_holm, one.n, one.queries)
 
 
 def _difference_spot(one: PairedDifference) -> Spot:

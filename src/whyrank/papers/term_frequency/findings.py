@@ -16,7 +16,6 @@ from whyrank.evaluation.wilson import wilson
 from whyrank.pages.findings import OPEN, Finding
 from whyrank.pages.numbers import counted
 from whyrank.papers.term_frequency import paper
-from whyrank.papers.term_frequency.parts import SiteEffect
 
 if TYPE_CHECKING:
     from whyrank.papers.term_frequency.results import TermFrequencyStudy
@@ -65,14 +64,14 @@ def _heads(study: TermFrequencyStudy, known: bool) -> Iterator[Finding]:
     top = _band(study, paper.TOP)
     for head, value in paper.APPENDED.items():
         if head in top:
-            share = _known(top[head])
+            share = top[head]
             what = f"{head}, appended, ranks {paper.TOP}: share"
             yield Finding.number(what, value, share.value, share.interval, counted(share.pairs, "pair"))
 
 
 def _together(study: TermFrequencyStudy) -> Iterator[Finding]:
     """Half of the gap in the top 10%, by heads that the other half of the queries chose."""
-    what, stated = f"leading heads together at the injected term, ranks {paper.TOP}", "half of the gap or more"
+    what, stated = f"leading heads together at the injected term, ranks {paper.TOP}", paper.TOGETHER
     joint = study.together.positive
     share = joint.bands.get(paper.TOP) if joint else None
     if share is None:
@@ -91,13 +90,13 @@ def _bands(study: TermFrequencyStudy) -> Iterator[Finding]:
     shared = [head for head in study.leading if head in top and head in low]
     if not shared:
         return
-    larger = [head for head in shared if _surely_larger(_known(top[head]), _known(low[head]))]
-    smaller = [head for head in shared if _surely_larger(_known(low[head]), _known(top[head]))]
-    shown = some_of([f"{head} {_known(top[head]):.2f} and {_known(low[head]):.2f}" for head in shared])
-    sizes = [max(one.share.pairs for one in band.values()) for band in (top, low)]
+    larger = [head for head in shared if _surely_larger(top[head], low[head])]
+    smaller = [head for head in shared if _surely_larger(low[head], top[head])]
+    shown = some_of([f"{head} {top[head]:.2f} and {low[head]:.2f}" for head in shared])
+    sizes = [max(share.pairs for share in band.values()) for band in (top, low)]
     row = Finding.holds(
         "shares of leading heads by rank band",
-        f"up to 0.96 in {paper.TOP}, at most 0.10 in {paper.BOTTOM}",
+        paper.BY_BAND,
         shown,
         f"{sizes[0]} and {sizes[1]} pairs",
         majority(len(larger), len(smaller), len(shared)),
@@ -120,7 +119,7 @@ def _positions(study: TermFrequencyStudy) -> Iterator[Finding]:
     kept = [head for head in heads if signs[head] > 0]
     row = Finding.holds(
         "effects of leading heads when the term is prepended",
-        "turn negative (-.12, -.38, -.32)",
+        paper.PREPENDED,
         f"{len(turned)} of {len(heads)} surely change sign, {len(kept)} surely keep it",
         counted(prepend.pairs, "pair"),
         majority(len(turned), len(kept), len(heads)),
@@ -146,14 +145,14 @@ def _replaced(study: TermFrequencyStudy, known: bool) -> Iterator[Finding]:
 
 
 def _holding(study: TermFrequencyStudy) -> Iterator[Finding]:
-    groups = study.append.splits.get("term_present") or {}
+    groups = study.append.splits.get("term_present", {})
     counts = {name: max((one.share.pairs for one in sites), default=0) for name, sites in groups.items()}
     holding, every = counts.get("yes", 0), counts.get("yes", 0) + counts.get("no", 0)
     if every:
         ends = wilson(holding, every) if every >= FEWEST_QUERIES else Interval.none("too few documents")
         yield Finding.holds(
             "documents that hold the term: only these differ when it is replaced",
-            "about 10%",
+            paper.HOLDING,
             estimate_text(holding / every, ends, ".0%"),
             f"{every} documents",
             None,
@@ -177,7 +176,7 @@ def _aggregation(study: TermFrequencyStudy) -> Iterator[Finding]:
     reads_cls = "[CLS]" in about.reads
     row = Finding.holds(
         "where attention gathers the signal in [CLS]",
-        "layers 4 and 5 of 6: the last third",
+        paper.GATHERED,
         f"most in layer {top} of {about.layers} ({rows[top]:.2f})",
         counted(rows[top].pairs, "pair"),
         (top in late) if apart and reads_cls else None,
@@ -198,14 +197,9 @@ def _adherence(study: TermFrequencyStudy) -> Iterator[Finding]:
         yield Finding.number(what, paper.RAISES_TOP, share.value, share.interval, f"{share.pairs} pairs")
 
 
-def _band(study: TermFrequencyStudy, band: str) -> dict[str, SiteEffect]:
-    """The heads in one band of ranks, by name."""
-    return {one.name: one for one in (study.append.splits.get("rank") or {}).get(band) or ()}
-
-
-def _known(one: SiteEffect) -> Estimate:
-    """Its share; where its pairs may have no gap, the share is not defined, though its interval is."""
-    return one.share if one.has_gap else replace(one.share, value=None)
+def _band(study: TermFrequencyStudy, band: str) -> dict[str, Estimate]:
+    """The shares of heads in one band of ranks, by name."""
+    return {one.name: one.known_share for one in study.append.splits.get("rank", {}).get(band, ())}
 
 
 def _surely_larger(one: Estimate, other: Estimate) -> bool:

@@ -10,7 +10,7 @@ from whyrank.evaluation.estimate import Estimate
 from whyrank.evaluation.interval import Interval
 from whyrank.pages.findings import Finding
 from whyrank.papers.term_frequency.findings import judged, majority, some_of
-from whyrank.papers.term_frequency.paper import COUNTING, FAR, GOOD, LATER, LITTLE, MOST_VIOLATE
+from whyrank.papers.term_frequency.paper import COUNTING, FAR, GOOD, LATER, LITTLE, MOST_VIOLATE, VIOLATE
 from whyrank.papers.term_frequency.parts import Attention, Counted, CurveFit, EffectCurve, Point
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _violations(name: str, variants: Variants) -> Iterator[Finding]:
         why = f"they grow, to {than} than the paper's {MOST_VIOLATE:.0%}"
     shown = ", ".join(f"{point.mean:.0%} at k = {point.k}" for point in (found.points[0], found.points[-1]))
     n_shown = f"{n} documents"
-    yield Finding.holds(f"pairs that do not rise ({name})", "8% to 39% as k grows", shown, n_shown, grows, why)
+    yield Finding.holds(f"pairs that do not rise ({name})", VIOLATE, shown, n_shown, grows, why)
     log = found.log_fit
     if log and log.r2.value is not None:
         yield _growth(f"how they grow ({name})", log, n_shown, grows)

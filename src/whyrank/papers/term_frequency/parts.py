@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from whyrank.audit.results import AxiomSummary
 from whyrank.encoders.site import short_name
@@ -25,6 +25,11 @@ class SiteEffect(SiteSummary):
     def name(self) -> str:
         """`0.9` for a head, wherever it is patched."""
         return short_name(self.whole)
+
+    @property
+    def known_share(self) -> Estimate:
+        """Its share; without a value where its pairs may have no gap."""
+        return self.share if self.has_gap else replace(self.share, value=None)
 
     @property
     def size(self) -> float:
