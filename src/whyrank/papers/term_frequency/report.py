@@ -9,6 +9,7 @@ from whyrank.evaluation.estimate import percent
 from whyrank.pages.findings import findings_table
 from whyrank.pages.numbers import counted
 from whyrank.pages.page import Figures, Report
+from whyrank.pages.terms import Term
 from whyrank.papers.term_frequency.attention_report import attention_figures, attention_over_k, attention_table
 from whyrank.papers.term_frequency.counting_report import counting_figures, counting_tables
 from whyrank.papers.term_frequency.figures import block_figures, category_figures, flow_figures, head_figures
@@ -29,6 +30,18 @@ FINDINGS = (
     "Agrees: the paper's number lies in our 95% interval, or its statement holds beyond doubt; differs: the "
     "contrary does; –: our data cannot say, or there is nothing to compare."
 )
+#: What the page speaks of beside the terms of the field.
+OWN_TERMS = (
+    Term("null", "A control: a word of another query in the term's place. An effect that it has, too, is not "
+         "about the term.", "nulls?"),
+    Term("minimal context", "A control: all but five words on either side of the change are fillers, so that the "
+         "change stands without its text."),
+    Term("read-out", "What the score is computed from: the states of the last layer at [CLS], or of all tokens.",
+         "(?i:read-?outs?|read out)"),
+    Term("rank band", "Documents at ranks 1 to 10, or 91 to 100, of the ranker's own ranking."),
+    Term("late over early", "The slope of the last third of a curve over that of its first third: below 1 it "
+         "flattens, 1 is a straight line."),
+)  # fmt: skip
 Tables = Callable[[Report, "TermFrequencyStudy"], None]
 #: Headings, which figures belong to each by the beginning of their names, and the tables.
 SECTIONS: tuple[tuple[str, str, Tables | None], ...] = (
@@ -56,7 +69,7 @@ def study_figures(study: TermFrequencyStudy) -> Figures:
 
 def study_page(study: TermFrequencyStudy) -> Report:
     """The page."""
-    page = Report(f"Term frequency in {study.about.ranker}", lead(study.about), study.verdict())
+    page = Report(f"Term frequency in {study.about.ranker}", lead(study.about), study.verdict(), OWN_TERMS)
     _section(page, study, *SECTIONS[0])
     page.heading("The paper and what was measured here")
     findings_table(page, study.findings, FINDINGS)
