@@ -81,7 +81,7 @@ def test_the_verdict_comes_first(html):
     )
     assert sentences[1].startswith("Where the score is read, most of the signal stands in cls: 0.90 [0.85, 0.95]")
     places = [said.index(one) for one in (*sentences, "The paper and what was measured here")]
-    assert places[:3] == sorted(places[:3]) and html.index(sentences[0]) < html.index("<figure>")
+    assert places[:3] == sorted(places[:3]) and html.index('class="verdict"') < html.index("<figure")
 
 
 def test_a_verdict_without_queries_heads_or_a_read_out():
@@ -245,7 +245,8 @@ def test_the_atlas_compares_rankers(tmp_path):
     assert second == [["one", "two", "0.30 [-0.10, 0.60]", "–"]]
     assert "one (2 heads, 20 pairs): most, 0.90 [0.80, 1.00], around 0.75." in text(html)
     assert downloads(html)["depth"][1] == ["one", "0.25", "0.1", "0.0", "0.2", "2", "20"]
-    assert html.index("2 significant heads, at a mean depth of 0.70 [0.65, 0.75]") < html.index("<figure>")
+    assert "one: 2 significant heads, at a mean depth of 0.70 [0.65, 0.75]." in text(html)
+    assert html.index('class="verdict"') < html.index("<figure")
 
 
 def test_the_atlas_puts_the_papers_findings_beside_each_ranker(tmp_path):
