@@ -33,7 +33,7 @@ from whyrank.learning.pairwise import Learners, PairEpochs
 from whyrank.learning.plan import plan_training
 from whyrank.learning.processes import OneProcess
 from whyrank.learning.results import TrainedModel
-from whyrank.learning.summary import by_seed, first_stage_values, run_of, tables
+from whyrank.learning.summary import by_seed, first_stage_values, run_of, tables, training_result
 from whyrank.learning.trained import Trained
 from whyrank.rankers.load import load
 from whyrank.rankers.ranker import ScoreNotFinite
@@ -399,7 +399,7 @@ def test_a_query_without_a_relevant_document_teaches_nothing_and_is_tested_as_0(
     grades = {**QRELS, "q2": {"d2-0": 0, "elsewhere": 3}, "q3": {"d3-0": 0}}
     made = training(tmp_path, collection=Collection.from_records("small", DOCUMENTS, QUERIES, grades), epochs=1)
     assert made.plan.material.dropped_queries == 0 and made.plan.material.missing_documents == 1
-    tested = by_seed(made.run())[0]["nDCG@20"]
+    tested = by_seed(training_result(made, made.run(), "BM25").models)[0]["nDCG@20"]
     assert len(tested) == 13 and tested["q2"] == tested["q3"] == 0.0
     for fold in (1, 2, 3):
         assert not {"q2", "q3"} & {pair.qid for pair in made.plan.pairs(fold).epoch(0, 1)}
