@@ -71,7 +71,7 @@ class Digest:
             case ".trec":
                 self.runs[name] = _run(path)
             case ".json":
-                self._add_json(name, json.loads(path.read_text(encoding="utf-8")))
+                self._add_json(name, _read(path))
             case ".safetensors":
                 weights = load_file(path)
                 self.numbers[name] = {key: rounded(float((one**2).sum() ** 0.5)) for key, one in weights.items()}
@@ -91,6 +91,15 @@ class Digest:
 def rounded(value: float) -> float:
     """To six significant digits."""
     return float(f"{value:.6g}")
+
+
+def _read(path: Path) -> Any:
+    """JSON, or a line of JSON for each record."""
+    text = path.read_text(encoding="utf-8")
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return [json.loads(line) for line in text.splitlines()]
 
 
 def _leaves(content: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
