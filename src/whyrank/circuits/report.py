@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from whyrank.circuits.results import (
     CONTEXTUALIZATION,
     MATCHING,
@@ -17,7 +15,7 @@ from whyrank.circuits.results import (
     Step,
 )
 from whyrank.encoders.site import short_name
-from whyrank.evaluation.estimate import NOTHING, Estimate, row_text
+from whyrank.evaluation.estimate import NOTHING, Estimate
 from whyrank.evaluation.interval import FEWEST_QUERIES, TOO_FEW
 from whyrank.pages.numbers import counted
 from whyrank.pages.page import Cell, Report
@@ -216,13 +214,6 @@ def ablation_sentence(name: str, kind: str, alone: Ablated, without: Ablated) ->
         f"{name}, {kind} ablation: the circuit alone keeps {alone.kept.text()} of the gap, the rest "
         f"{without.kept.text()}"
     )
-
-
-def with_interval(row: dict[str, Any] | None, key: str = "r") -> str | None:
-    """`.512 [.480, .540]` of a row as JSON has it, for the study of term frequency."""
-    if row is None or row.get(key) is None:
-        return None
-    return row_text(row, key, ends="interval" if row.get("interval") else None)
 
 
 def _names(heads: tuple[str, ...]) -> str:
