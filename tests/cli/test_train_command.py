@@ -75,7 +75,7 @@ def test_what_it_writes(finished, place):
     assert manifest["inputs"]["processes"] == 1 and manifest["inputs"]["vectors"] is None
     asked = manifest["asked"]
     assert asked["model"] == "dgre" and asked["collection"] == str(place / "collection") and asked["depth"] == 100
-    assert asked["backbone"] == str(place / "backbone") and asked["folds"] == 3 and asked["keep"] == "all"
+    assert asked["backbone"] == str(place / "backbone") and asked["folds"] == 3 and asked["keep_models"] == "all"
     assert asked["settings"]["rate"] == "0.003" and manifest["first_stage"] == "BM25's top 100"
     assert settings["training"]["rate"] == 3e-3 and settings["training"]["patience"] is None
     assert settings["model"]["steps"] == 1 and settings["model"]["masking"] == "adaptive"
@@ -221,7 +221,7 @@ def call(place, out, model="dgre", config=None, **more):
     """The command in this process."""
     given = {
         "model": model, "backbone": str(place / "backbone"), "collection": str(place / "collection"), "folds": 3,
-        "seeds": 1, "depth": None, "train_qrels": None, "keep": None, "run": None, "queries": None,
+        "seeds": 1, "depth": None, "train_qrels": None, "keep_models": None, "run": None, "queries": None,
         "test_queries": None, "seed": None,
     }  # fmt: skip
     flags = {name: more.pop(name, value) for name, value in given.items()}
@@ -241,7 +241,7 @@ def call(place, out, model="dgre", config=None, **more):
         ({"model": "dgree"}, "no model is called 'dgree'; did you mean dgre"),
         ({"model": None}, "no model is given; give model"),
         ({"folds": 9}, "13 judged queries cannot make 9 folds"),
-        ({"keep": "some"}, "cannot keep 'some'"),
+        ({"keep_models": "some"}, "unknown keep_models 'some'"),
         ({"train_qrels": "nowhere"}, "no collection 'nowhere'"),
         ({"layers": 99}, "layers cannot be 99"),
         ({"max_length": 5}, "5 tokens are too few to read"),

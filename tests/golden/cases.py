@@ -149,7 +149,7 @@ CASES = [
     _case("finetune", "finetune --ranker inputs/tiny/ranker --collection inputs/tiny/judged --seeds 2 --epochs 2 "
           "--batch 8 -k 8 --max-length 24", DEPTH, prepare=_tiny),
     *(
-        _case(f"train-{model}", f"train --model {model} {TRAINED}", prepare=_tiny)
+        _case(f"train-{model}", f"train --model {model} {TRAINED}", ("--keep", "--keep-models"), prepare=_tiny)
         for model in ("bert", "dgre", "drmm")
     ),
     _case("study-term-frequency", f"study term-frequency {L3} {DEMO} --quick", sizes=TERM_FREQUENCY),
@@ -158,7 +158,7 @@ CASES = [
           "inputs/tiny/judged --folds 3 --seeds 2 --depth 12 --epochs 1 --batch 8 --max-length 24 --chunks 1 "
           "--positives 1 --audit 2 --pairs 2 --readings 8 --only "
           "table1,table2,table6,figures,opened --models bm25,drmm,bert,dgre",
-          prepare=_tiny),
+          ("--audit", "--audit-documents"), ("--pairs", "--patched-pairs"), prepare=_tiny),
 ]  # fmt: skip
 #: What cases leave that others read: the file, its name below `inputs`.
 READ_BY_OTHERS = {

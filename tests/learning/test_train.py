@@ -278,7 +278,7 @@ def test_which_models_are_kept(tmp_path):
         Trainer(made, tmp_path / keep, tmp_path / keep / ".work", keep=keep).run()
         found = tmp_path / keep / "models"
         assert [path.name for path in found.glob("fold*")] == expected
-    with pytest.raises(UserError, match="cannot keep 'some'"):
+    with pytest.raises(UserError, match="unknown keep_models 'some'"):
         Trainer(made, tmp_path, tmp_path, keep="some")
 
 

@@ -29,8 +29,8 @@ from whyrank.papers.disentangled.workload import Speed, speed_of, work_of
 pytestmark = pytest.mark.slow
 
 TINY = Sizes(
-    folds=3, seeds=2, other_seeds=1, depth=12, epochs=1, batch=8, max_length=24, chunks=1, positives=1, audit=2,
-    pairs=2, readings=8,
+    folds=3, seeds=2, other_seeds=1, depth=12, epochs=1, batch=8, max_length=24, chunks=1, positives=1, audit_documents=2,
+    patched_pairs=2, readings=8,
 )  # fmt: skip
 FEW = ("bm25", "drmm", "bert")
 
@@ -282,7 +282,7 @@ def test_seeds_that_are_added_are_trained_alone_and_come_to_the_same(place, monk
     for out, counts in (("at-once", (2,)), ("added", (1, 2, 1))):
         for count in counts:
             jobs.clear()
-            sizes = Sizes(**{**vars(TINY), "seeds": count, "audit": 2 + count})
+            sizes = Sizes(**{**vars(TINY), "seeds": count, "audit_documents": 2 + count})
             run_study(setup(place, sizes), place / out, ("table2",), ("bm25", "bert"))
             found[out, len(found)] = (list(jobs), result_of(place / out))
     once, one, two, fewer = found.values()
@@ -471,7 +471,9 @@ def test_the_command_line_does_it(place, tmp_path):
     assert found.about.quick and {row.name for row in found.tables["table2"].rows} == {
         "BM25", "BERT", "random order", "best possible",
     }  # fmt: skip
-    assert manifest["sizes"]["seeds"] == 1 and manifest["workers"] == 2 and manifest["sizes"]["audit"] == 4
+    assert (
+        manifest["sizes"]["seeds"] == 1 and manifest["workers"] == 2 and manifest["sizes"]["audit_documents"] == 4
+    )
     assert manifest["collection"] == "collection"
 
 

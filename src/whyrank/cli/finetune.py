@@ -33,7 +33,7 @@ def finetune(
         int | None, typer.Option(min=1, help="Stop after so many epochs without a better one.")
     ] = None,
     depth: options.Depth = 100,
-    run: Annotated[Path | None, typer.Option(help="Your first stage, a TREC run; default: BM25.")] = None,
+    run: Annotated[Path | None, typer.Option(help="Your candidates, a TREC run; default: BM25's.")] = None,
     queries: Annotated[
         int | None, typer.Option("--queries", min=1, help="Only the first so many judged queries.")
     ] = None,

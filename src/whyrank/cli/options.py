@@ -31,7 +31,7 @@ Seed = Annotated[
         "--seed", min=0, max=2**32 - 1, help="The same seed gives the same pairs, and the same intervals."
     ),
 ]
-FromRun = Annotated[Path | None, typer.Option("--run", help="The run to take documents from; default: BM25's.")]
+FromRun = Annotated[Path | None, typer.Option("--run", help="Your candidates, a TREC run; default: BM25's.")]
 TermPolicy = Annotated[
     str, typer.Option("--term", help="idf, random, effect (asks the first ranker) or document.")
 ]

@@ -26,7 +26,7 @@ def semantic_bm(
         Path | None, typer.Option(help="A run of whyrank circuit: its matching heads are the model's.")
     ] = None,
     heads: Annotated[str | None, typer.Option(help="The matching heads instead: 0.8,1.7,L2.H1, ...")] = None,
-    run: Annotated[Path | None, typer.Option(help="Your first stage, a TREC run; default: BM25.")] = None,
+    run: Annotated[Path | None, typer.Option(help="Your candidates, a TREC run; default: BM25's.")] = None,
     depth: options.Depth = 20,
     queries: Annotated[int | None, typer.Option(min=1, help="Only the first so many queries.")] = None,
     sep: Annotated[bool, typer.Option("--sep", help="Count attention to the final [SEP] as matching.")] = False,

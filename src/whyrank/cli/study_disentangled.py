@@ -15,7 +15,7 @@ from whyrank.cli.console import command, print_json, say, suggest
 def disentangled(
     out: options.RunFolderPath,
     collection: options.CollectionName = "trec-rag-2024",
-    run: Annotated[Path | None, typer.Option(help="Your first stage, a TREC run; default: BM25.")] = None,
+    run: Annotated[Path | None, typer.Option(help="Your candidates, a TREC run; default: BM25's.")] = None,
     backbone: Annotated[
         str | None, typer.Option(help="What all transformers start from; default bi-minilm-l6.")
     ] = None,
@@ -36,10 +36,12 @@ def disentangled(
     positives: Annotated[
         int | None, typer.Option(min=1, help="Relevant documents per query and epoch; default 4.")
     ] = None,
-    audit: Annotated[
+    audit_documents: Annotated[
         int | None, typer.Option(min=1, help="Documents per axiom, of the opened models' audits; default 60.")
     ] = None,
-    pairs: Annotated[int | None, typer.Option(min=1, help="Pairs whose heads are patched; default 40.")] = None,
+    patched_pairs: Annotated[
+        int | None, typer.Option(min=1, help="Pairs whose heads are patched; default 40.")
+    ] = None,
     readings: Annotated[
         int | None, typer.Option(min=2, help="Candidates whose attention is read; default 120.")
     ] = None,
@@ -87,7 +89,8 @@ def disentangled(
         settings=read_assignments(set_ or []), only=only, models=models, ours=ours, query=query, workers=workers,
         quick=quick, seed=seed, caller=terminal(), folds=folds, seeds=seeds, other_seeds=other_seeds,
         queries=queries, tests=tests, epochs=epochs, max_length=max_length, chunks=chunks, batch=batch,
-        depth=depth, positives=positives, word_rate=word_rate, audit=audit, pairs=pairs, readings=readings,
+        depth=depth, positives=positives, word_rate=word_rate,
+        audit_documents=audit_documents, patched_pairs=patched_pairs, readings=readings,
     )  # fmt: skip
     assert isinstance(found, Disentangled)
     print_json(found) if json else print("\n".join(statement(found)))

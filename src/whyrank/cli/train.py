@@ -34,7 +34,7 @@ def train(
     collection: Annotated[
         str | None, typer.Option("--collection", help="A folder, a built-in name or an ir_datasets id.")
     ] = None,
-    run: Annotated[str | None, typer.Option(help="Your first stage, a TREC run; default: BM25.")] = None,
+    run: Annotated[str | None, typer.Option(help="Your candidates, a TREC run; default: BM25's.")] = None,
     folds: Annotated[
         int | None, typer.Option(min=1, help="Default 5; 1 is one split, 60% to learn from, 20% and 20%.")
     ] = None,
@@ -65,7 +65,9 @@ def train(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Train so many folds and seeds at a time, one thread each.")
     ] = None,
-    keep: Annotated[str | None, typer.Option(help="Models to keep: all, first or none; default all.")] = None,
+    keep_models: Annotated[
+        str | None, typer.Option(help="Models to keep: all, first or none; default all.")
+    ] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", min=0, max=2**32 - 1, help="Of the folds, the first training and more.")
     ] = None,
@@ -84,8 +86,8 @@ def train(
 
         result = run_training(
             model, backbone, collection, run=run, folds=folds, seeds=seeds, test_queries=test_queries,
-            train_qrels=train_qrels, depth=depth, queries=queries, keep=keep, seed=seed, config=config,
-            workers=workers, device=device, out=out, caller=terminal(), **read_assignments(set_ or []),
+            train_qrels=train_qrels, depth=depth, queries=queries, keep_models=keep_models, seed=seed,
+            config=config, workers=workers, device=device, out=out, caller=terminal(), **read_assignments(set_ or []),
         )  # fmt: skip
         print_json(result) if json else show(result)
         suggest(f"open {out / 'report.html'} in a browser", *_next(result, out, collection or result.collection))

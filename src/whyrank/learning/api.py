@@ -43,7 +43,7 @@ def train(
     train_qrels: str | None = None,
     depth: int | None = None,
     queries: int | None = None,
-    keep: str | None = None,
+    keep_models: str | None = None,
     seed: int | None = None,
     config: Path | str | None = None,
     workers: int | None = None,
@@ -61,13 +61,13 @@ def train(
     `queries` takes only the first so many. `workers` trains so many folds and seeds at a time. `settings` are the
     model's and the training's by name (`epochs=3`). A TOML file (`config`) has the same names; arguments win.
 
-    With `out` the result is also written as a run folder, with the models to `keep` (all, first or none), and a
-    training that was killed continues after its last epoch, to the same weights. Without it no model is kept.
+    With `out` the result is also written as a run folder, with all models, the first or none (`keep_models`), and
+    a training that was killed continues after its last epoch, to the same weights. Without it no model is kept.
     """
     given = {
         "model": model, "backbone": backbone, "collection": collection, "run": run, "folds": folds, "seeds": seeds,
-        "test_queries": test_queries, "train_qrels": train_qrels, "depth": depth, "queries": queries, "keep": keep,
-        "seed": seed,
+        "test_queries": test_queries, "train_qrels": train_qrels, "depth": depth, "queries": queries,
+        "keep_models": keep_models, "seed": seed,
     }  # fmt: skip
     options = TrainOptions.of(given, settings, None if config is None else Path(config))
     if workers is not None:
@@ -120,7 +120,7 @@ def _inputs(options: TrainOptions, planned: Planned) -> dict[str, Any]:
         "settings": plain(plan.all_settings), "seeds": options.seeds, "seed": options.seed,
         "folds": len(plan.splits), "test_queries": known.test and lines_hash(known.test),
         "validation_queries": known.validation and lines_hash(known.validation), "depth": options.depth,
-        "queries": options.queries, "keep": options.keep,
+        "queries": options.queries, "keep_models": options.keep_models,
         "vectors": vectors_hash(Path(vectors)) if vectors else None, "processes": process_count(),
     }  # fmt: skip
 
@@ -130,7 +130,7 @@ def _trained(place: Run, planned: Planned, options: TrainOptions, workers: int |
     processes, plan, origin = open_processes(device), planned.plan, planned.origin
     with work_folders(place) as (folder, work):
         about = {"candidates": f"{origin}, {options.depth} per query", "judgements": plan.judged.source("train")}
-        keep = "none" if place.path is None else options.keep
+        keep = "none" if place.path is None else options.keep_models
         trainer = Trainer(plan, folder, work, processes=processes, keep=keep, about=about)
         say_plan(trainer, place.caller)
         if processes.index == 0:

@@ -40,7 +40,7 @@ class TrainOptions:
     train_qrels: str | None = None
     depth: int = 100
     queries: int | None = None
-    keep: str = "all"
+    keep_models: str = "all"
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, Path] = field(default_factory=dict)

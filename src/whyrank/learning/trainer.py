@@ -60,7 +60,7 @@ class Trainer:
         about: Mapping[str, Any] | None = None,
     ) -> None:
         if keep not in KEEPS:
-            raise UserError(f"cannot keep '{keep}'", todo=f"choose {', '.join(KEEPS)}")
+            raise UserError(f"unknown keep_models '{keep}'", todo=f"choose {', '.join(KEEPS)}")
         self.plan, self.models, self.work, self.keep = plan, folder / "models", work, keep
         self._kept, self.about = WorkFolder(work), about or {}
         self.processes = processes or OneProcess()

@@ -39,7 +39,7 @@ class Opened:
         return {qid: rows for qid in self.plan.splits[0].test if (rows := candidates[qid])}
 
     def audits(self) -> AuditsCompared:
-        name, count = f"audits-{self.sizes.audit}-seeds{self.sizes.seeds}", self.sizes.audit
+        name, count = f"audits-{self.sizes.audit_documents}-seeds{self.sizes.seeds}", self.sizes.audit_documents
         return self.stages.typed(
             name, AuditsCompared,
             lambda: audited(
@@ -49,7 +49,7 @@ class Opened:
         )  # fmt: skip
 
     def heads(self) -> HeadMaps:
-        name, count = f"heads-{self.sizes.pairs}-seeds{self.sizes.seeds}", self.sizes.pairs
+        name, count = f"heads-{self.sizes.patched_pairs}-seeds{self.sizes.seeds}", self.sizes.patched_pairs
         return self.stages.typed(
             name, HeadMaps,
             lambda: head_maps(

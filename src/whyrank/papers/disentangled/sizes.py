@@ -20,7 +20,7 @@ WORD_MODELS = ("drmm", "conv-knrm")
 PASSAGE_MODELS = ("bert-maxp", "parade")
 
 #: Sizes that change no training.
-OWN_SIZES = ("seeds", "other_seeds", "audit", "pairs", "readings")
+OWN_SIZES = ("seeds", "other_seeds", "audit_documents", "patched_pairs", "readings")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Sizes:
     candidates per query are ranked; at most `positives` relevant documents of a query are learned from in an
     epoch. `word_rate` is the learning rate of the new weights of DRMM and Conv-KNRM.
 
-    `audit` documents per axiom, `pairs` whose heads are patched, `readings` whose attention is read.
+    `audit_documents` per axiom, `patched_pairs` whose heads are patched, `readings` whose attention is read.
     """
 
     folds: int | None = None
@@ -66,8 +66,8 @@ class Sizes:
     chunks: int = 2
     positives: int | None = 4
     word_rate: float = 1e-3
-    audit: int = 60
-    pairs: int = 40
+    audit_documents: int = 60
+    patched_pairs: int = 40
     readings: int = 120
 
     @classmethod
@@ -75,7 +75,7 @@ class Sizes:
         """Less than ten minutes on two cores: to see that it works, not for conclusions."""
         return cls(
             folds=1, seeds=1, queries=24, tests=24, depth=30, epochs=1, batch=8, max_length=96, chunks=1,
-            positives=2, audit=4, pairs=4, readings=24,
+            positives=2, audit_documents=4, patched_pairs=4, readings=24,
         )  # fmt: skip
 
     def shared(self) -> Settings:
