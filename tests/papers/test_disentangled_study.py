@@ -29,8 +29,8 @@ from whyrank.papers.disentangled.workload import Speed, speed_of, work_of
 pytestmark = pytest.mark.slow
 
 TINY = Sizes(
-    folds=3, seeds=2, other_seeds=1, depth=12, epochs=1, batch=8, max_length=24, chunks=1, positives=1, audit_documents=2,
-    patched_pairs=2, readings=8,
+    folds=3, seeds=2, other_seeds=1, depth=12, epochs=1, batch=8, max_length=24, chunks=1, positives=1,
+    audit_documents=2, patched_pairs=2, readings=8,
 )  # fmt: skip
 FEW = ("bm25", "drmm", "bert")
 

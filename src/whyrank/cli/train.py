@@ -87,7 +87,8 @@ def train(
         result = run_training(
             model, backbone, collection, run=run, folds=folds, seeds=seeds, test_queries=test_queries,
             train_qrels=train_qrels, depth=depth, queries=queries, keep_models=keep_models, seed=seed,
-            config=config, workers=workers, device=device, out=out, caller=terminal(), **read_assignments(set_ or []),
+            config=config, workers=workers, device=device, out=out, caller=terminal(),
+            **read_assignments(set_ or []),
         )  # fmt: skip
         print_json(result) if json else show(result)
         suggest(f"open {out / 'report.html'} in a browser", *_next(result, out, collection or result.collection))
