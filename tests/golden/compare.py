@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator
 
 from tests.golden.digest import Column, Digest
@@ -82,9 +83,11 @@ def _numbers(frozen: dict[str, dict[str, float]], present: dict[str, dict[str, f
     """Each number finds one of its own in the present JSON, whichever file and key it has there now; what was
     written twice may be written once."""
     where = {value: f"{name}: {key}" for name, inside in frozen.items() for key, value in inside.items()}
-    left = sorted(value for inside in present.values() for value in inside.values())
+    found = Counter(value for inside in present.values() for value in inside.values())
+    changed = sorted(where.keys() - found.keys())
+    left = sorted((found - Counter(dict.fromkeys(where, 1))).elements())
     place, before = 0, math.nan
-    for value in sorted(where):
+    for value in changed:
         if math.isclose(value, before, rel_tol=TWICE):
             continue
         while place < len(left) and left[place] < value and not _close(value, left[place], ABSOLUTE):
@@ -92,4 +95,4 @@ def _numbers(frozen: dict[str, dict[str, float]], present: dict[str, dict[str, f
         if place < len(left) and _close(value, left[place], ABSOLUTE):
             place, before = place + 1, value
         else:
-            yield f"{where[value]} was {value}, which is no number now"
+            yield f"{where[value]} was {value}, which is gone"

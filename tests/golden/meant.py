@@ -13,7 +13,12 @@ class Meant(NamedTuple):
 
 #: Per-query values stood in evaluation.json and in per_query.parquet.
 ONCE = "the values per query are in per_query.parquet alone"
+#: Of each set of pairs the study keeps what its pages show; `whyrank patch` on the same pairs has the rest.
+SHOWN = "the study's file keeps shares, effects and their tests, and the gaps; patch has the rest"
 MEANT = [
     Meant("eval", "evaluation.json: per_query.*", ONCE),
     Meant("eval", "name q*", ONCE),
+    Meant("study-term-frequency", "*.mean_of_ratios was *", SHOWN),
+    Meant("study-term-frequency", "*.gap.base was *", SHOWN),
+    Meant("study-term-frequency", "*.gap.perturbed was *", SHOWN),
 ]
