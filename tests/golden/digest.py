@@ -24,7 +24,7 @@ SHORT = 24
 ROWS = 400
 #: What is about the machine, the moment and the version.
 SKIPPED_FILES = ("manifest.json", "config.json", "tokenizer.json", "tokenizer_config.json", "whyrank.json")
-SKIPPED_KEYS = ("seconds", "rate", "pairs_per_second", "machine", "format")
+SKIPPED_KEYS = ("bytes", "seconds", "rate", "pairs_per_second", "machine", "format")
 #: Sites, axioms, ids of queries, documents and pairs.
 NAME = re.compile(r"L\d+(\.[\w.@]+)?|[A-Z]{3,4}\d?(:[a-z-]+)?|[qdp]\d[\w-]{0,6}")
 

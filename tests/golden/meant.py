@@ -21,4 +21,6 @@ MEANT = [
     Meant("study-term-frequency", "*.mean_of_ratios was *", SHOWN),
     Meant("study-term-frequency", "*.gap.base was *", SHOWN),
     Meant("study-term-frequency", "*.gap.perturbed was *", SHOWN),
+    Meant("study-disentangled", "*.alike.*.spearman was *", "maps of heads are compared by Pearson's r alone"),
+    Meant("study-disentangled", "count 6 *", "trainings without a better epoch are counted from their epochs"),
 ]
