@@ -40,7 +40,7 @@ def test_sides_of_other_token_lengths_are_refused_by_line(folder):
 
 def test_padding_is_said_and_both_texts_are_kept(folder, capsys):
     call(folder, "--pad")
-    assert "1 of 6 pairs is not scored as given: fillers were put in (--pad)" in capsys.readouterr().err
+    assert "1 of 6 pairs is not scored as given: fillers were put in (pad)" in capsys.readouterr().err
     rows = pd.read_parquet(folder / "run" / "pairs.parquet").set_index("pair")
     assert list(rows.index[rows["padded"]]) == ["p3"]
     assert rows.loc["p3", "given_baseline_text"] == f"the dog {PLACES[3]}" != rows.loc["p3", "baseline_text"]

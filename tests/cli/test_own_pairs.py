@@ -44,7 +44,7 @@ def test_padding_is_said_and_counted_and_both_texts_stand_with_their_scores(own,
     ranker, out = real(RANKER), tmp_path / "run"
     whyrank_here("patch", "--ranker", RANKER, "--pairs", own, "--pad", "--sites", "0.1", "-o", out)
     said = capsys.readouterr().err
-    assert "1 of 2 pairs is not scored as given: fillers were put in (--pad)" in said
+    assert "1 of 2 pairs is not scored as given: fillers were put in (pad)" in said
     assert "in 1 of the changed pairs the other side scores higher than with the texts as given" in said
     assert json.loads((out / "summary.json").read_text())["texts"] == {
         "pairs": 2, "as_given": 1, "padded": 1, "other_fillers": 0, "cut": 0,

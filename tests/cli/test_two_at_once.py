@@ -37,7 +37,7 @@ def test_the_second_says_who_holds_the_folder(here, tmp_path):
     with RunFolder.claim(tmp_path / "run", "rank", {"some": "inputs"}):
         refused = whyrank("rank", "--ranker", "bm25", "--collection", here / "collection", "-o", tmp_path / "run")
     assert f"in use by process {os.getpid()} on " in one_line(refused)
-    assert "wait for it to end, or choose another -o" in refused.stderr
+    assert "wait for it to end, or choose another folder" in refused.stderr
 
 
 def test_two_rankers_into_one_folder(here, tmp_path):

@@ -107,7 +107,7 @@ def test_a_source_is_named_or_refused(tokenizer):
     collection = Collection.from_records("mine", {"d1": "the cat", "d2": "the dog"}, {"q": "cat"})
     idf = token_idf(tokenizer, "collection", collection)
     assert idf.source == "mine" and at(idf.plain, "cat") == pytest.approx(math.log(2))
-    with pytest.raises(UserError, match="give --collection, or --idf wordfreq"):
+    with pytest.raises(UserError, match="give a collection, or wordfreq"):
         token_idf(tokenizer, "collection", None)
     with pytest.raises(UserError, match="no IDF 'colection'; give collection, wordfreq, or a file"):
         token_idf(tokenizer, "colection", collection)

@@ -99,7 +99,7 @@ def test_one_process_at_a_time_and_the_second_is_told_who_holds_it(tmp_path):
         for command, inputs in (("rank", {"k": 1}), ("audit", {})):
             with pytest.raises(UserError, match=rf"in use by process {process.pid} on .*since") as refused:
                 RunFolder.claim(tmp_path / "run", command, inputs)
-            assert "choose another -o" in str(refused.value)
+            assert "choose another folder" in str(refused.value)
     finally:
         process.kill()
         process.wait()

@@ -118,7 +118,7 @@ def test_measures_are_named_as_ir_measures_names_them():
 def test_assignments(tmp_path):
     assert read_assignments(["epochs=3", "warm-up = 0.2", "epochs=4"]) == {"epochs": "4", "warm_up": "0.2"}
     for wrong in ("epochs", "=3"):
-        with pytest.raises(UserError, match="--set key=value"):
+        with pytest.raises(UserError, match="write it as key=value"):
             read_assignments([wrong])
 
 

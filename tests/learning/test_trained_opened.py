@@ -97,6 +97,6 @@ def test_a_pair_that_is_not_all_read_is_dropped_with_the_reason(tmp_path):
     assert effects.dropped == {"the model does not read all of it": 2} and set(effects.frame["pair"]) == {"good"}
     with pytest.raises(UserError, match=r"pair 'query' cannot be patched.*does not read all of it"):
         patch(ranker, pairs)
-    with pytest.raises(UserError, match=r"a document that is cut cannot be opened.*--max-length 24"):
+    with pytest.raises(UserError, match=r"a document that is cut cannot be opened.*max_length=24"):
         ranker.trace([("cat", grown)])
     assert ranker.scores([("cat", grown)]).cut == 1

@@ -17,6 +17,7 @@ from whyrank.axioms.pool import Pool
 from whyrank.collections.collection import Collection
 from whyrank.collections.given import collection_of
 from whyrank.core.caller import SILENT, Caller
+from whyrank.core.parameters import at_least
 from whyrank.core.runs import Run
 from whyrank.rankers.given import rankers_of
 from whyrank.rankers.ranker import Ranker
@@ -39,6 +40,7 @@ def audit(
     Differences up to `delta` are neutral. `options` choose the pairs: see `PairArguments`. With `out` the result
     is also written as a run folder, and work that was killed goes on.
     """
+    at_least("delta", delta, 0)
     chosen, settings = axioms_of(axiom), PairSettings.of(options)
     own = _given_pairs(pairs)
     if own is not None and axiom != "all":

@@ -27,6 +27,7 @@ from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
 from whyrank.core.lock import Lock
 from whyrank.core.packages import sha256
+from whyrank.core.parameters import check_counts
 from whyrank.core.progress import Progress
 from whyrank.rankers.given import rankers_of
 from whyrank.rankers.ranker import Pair, Ranker
@@ -75,14 +76,15 @@ class PairSettings:
     @classmethod
     def of(cls, arguments: PairArguments) -> PairSettings:
         bands = parse_ranks(arguments.get("ranks"))
-        depth = max([arguments.get("depth", 100), *(last for _, last in bands)])
-        run, synonyms = arguments.get("run"), arguments.get("synonyms")
-        options = PairOptions(None if run is None else run_of(run), synonyms, arguments.get("wordnet", True))
+        depth = arguments.get("depth", 100)
+        check_counts(1, depth=depth)
         choices = Choices(
             documents=arguments.get("documents", 100), seed=arguments.get("seed", 0),
-            term=arguments.get("term", "idf"), filler=arguments.get("filler", "a"), depth=depth, ranks=bands,
-            having=arguments.get("having"),
+            term=arguments.get("term", "idf"), filler=arguments.get("filler", "a"),
+            depth=max([depth, *(last for _, last in bands)]), ranks=bands, having=arguments.get("having"),
         )  # fmt: skip
+        run, synonyms = arguments.get("run"), arguments.get("synonyms")
+        options = PairOptions(None if run is None else run_of(run), synonyms, arguments.get("wordnet", True))
         return cls(choices, options)
 
     def inputs(self) -> dict[str, object]:
@@ -232,7 +234,7 @@ def _strongest(pool: Pool, rankers: Sequence[Ranker], choices: Choices) -> Calla
     if choices.term != "effect":
         return None
     if not rankers:
-        raise UserError("the term policy 'effect' asks a ranker", todo="give --ranker, or choose --term idf")
+        raise UserError("the term policy 'effect' asks a ranker", todo="give a ranker, or the term policy 'idf'")
     return cache(partial(strongest_term, pool, rankers[0], choices))
 
 

@@ -32,7 +32,7 @@ class Fillers:
         if policy not in FILLERS:
             raise UserError(f"unknown filler '{policy}'", todo=f"choose one of {', '.join(FILLERS)}")
         if policy == "mask" and not has_mask:
-            raise UserError("the mask filler needs a ranker with a mask token", todo="choose another --filler")
+            raise UserError("the mask filler needs a ranker with a mask token", todo="choose another filler")
         self.policy, self._frequencies = policy, frequencies
         self._usable = sorted(word for word in frequencies if word.isalpha() and 2 < len(word) < 9)
 

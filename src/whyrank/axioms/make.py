@@ -17,6 +17,7 @@ from whyrank.axioms.synonyms import InputEmbeddings, synonym_chooser
 from whyrank.axioms.terms import TERM_POLICIES, document_term, random_term
 from whyrank.collections.records import Retrieved
 from whyrank.core.errors import UserError
+from whyrank.core.parameters import check_counts, check_seed
 from whyrank.core.progress import Progress
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.ranker import CutsDocuments, Ranker
@@ -41,6 +42,8 @@ class Choices:
     having: str | None = None
 
     def __post_init__(self) -> None:
+        check_counts(1, documents=self.documents, depth=self.depth)
+        check_seed(self.seed)
         if self.term not in TERM_POLICIES:
             raise UserError(f"unknown term policy '{self.term}'", todo=f"choose one of {', '.join(TERM_POLICIES)}")
         if self.having not in (None, "term", "no-term"):

@@ -122,7 +122,7 @@ class TextCounts:
         """Sentences about texts that are not scored as given; none when all are."""
         found = []
         if self.padded:
-            found.append(f"{self._share(self.padded)} not scored as given: fillers were put in (--pad)")
+            found.append(f"{self._share(self.padded)} not scored as given: fillers were put in (pad)")
         if self.other_fillers:
             found.append(
                 f"{self._share(self.other_fillers)} scored with other fillers than in their text: fillers are "

@@ -20,6 +20,7 @@ from whyrank.collections.given import collection_of
 from whyrank.collections.idf import TokenIdf, token_idf
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
+from whyrank.core.parameters import SHORTEST_TEXT, check_counts, check_seed
 from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.core.results import plain
 from whyrank.core.runs import Run
@@ -119,6 +120,11 @@ def circuit(
     counted in the pairs' documents. Pairs that do not align are refused, or dropped (`skip`), or padded (`pad`).
     With `out` the result is also written as a run folder, and work that was killed goes on.
     """
+    check_counts(2, pairs_to_logits=pairs_to_logits, pairs_to_heads=pairs_to_heads)
+    check_counts(1, steps=steps)
+    check_counts(0, randoms=randoms)
+    check_counts(SHORTEST_TEXT, max_length=max_length)
+    check_seed(seed)
     search = Search(
         threshold=Threshold.parse(threshold, decide), pairs_to_logits=pairs_to_logits,
         pairs_to_heads=pairs_to_heads, most_steps=steps, freeze_mlp=freeze_mlp, seed=seed,

@@ -107,7 +107,7 @@ class TokenIdf:
 
 
 def token_idf(tokenizer: Tokenizer, idf: str = "collection", collection: Collection | None = None) -> TokenIdf:
-    """The IDF that `--idf` names: counted in the `collection`, by `wordfreq`, or read from a file."""
+    """The IDF by its name: counted in the `collection`, by `wordfreq`, or read from a file."""
     if idf == "wordfreq":
         return TokenIdf.from_word_frequencies(tokenizer)
     if idf != "collection":
@@ -115,7 +115,7 @@ def token_idf(tokenizer: Tokenizer, idf: str = "collection", collection: Collect
             raise UserError(f"no IDF '{idf}'", todo="give collection, wordfreq, or a file of lines word<TAB>idf")
         return TokenIdf.from_file(tokenizer, Path(idf))
     if collection is None:
-        raise UserError("no collection to count words in", todo="give --collection, or --idf wordfreq or a file")
+        raise UserError("no collection to count words in", todo="give a collection, or wordfreq or a file as idf")
     return TokenIdf.counted(tokenizer, (text for _, text in collection.documents()), collection.name)
 
 

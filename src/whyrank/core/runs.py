@@ -49,7 +49,8 @@ LOCK = ".lock"
 WORK = ("shards", "stages", "training")
 #: Packages whose versions can change a number.
 LIBRARIES = ("tokenizers", "bm25s", "ir_measures", "numpy", "scipy")
-DAMAGED = "delete the folder or choose another -o"
+ANOTHER = "choose another folder"
+DAMAGED = f"delete the folder or {ANOTHER}"
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,9 @@ class RunFolder:
         `asked` is what the manifest says was asked for, in the caller's words.
         """
         if path.exists() and not path.is_dir():
-            raise UserError("a file stands where the run folder should be", where=path, todo="choose another -o")
+            raise UserError(
+                "a file stands where the run folder should be", where=path, todo="choose another folder"
+            )
         check_writable(path)
         folder = cls(path, command, inputs, asked, _locked(path) if hold else None)
         try:
@@ -182,7 +185,7 @@ class RunFolder:
                 raise UserError(
                     "this folder holds other files",
                     where=self.path,
-                    todo="choose another -o, a new or empty folder",
+                    todo="choose a new or empty folder",
                 )
         elif (known.command_name, known.key) != (self.command, self.key):
             if not (renew and known.command_name == self.command):
@@ -190,10 +193,12 @@ class RunFolder:
             (self.path / MANIFEST).unlink(missing_ok=True)
         for inside in self.path.rglob("*") if self.path.is_dir() else ():
             if inside.is_symlink():
-                raise UserError("a link in the run folder", where=inside, todo="delete it, or choose another -o")
+                raise UserError(
+                    "a link in the run folder", where=inside, todo="delete it, or choose another folder"
+                )
 
     def _other_work(self, known: Known) -> UserError:
-        todo = "choose another -o, or delete it"
+        todo = f"{ANOTHER}, or delete it"
         if known.command_name != self.command:
             what = f"this folder holds the result of 'whyrank {known.command_name}'"
             return UserError(f"{what} with other inputs", where=self.path, todo=todo)
@@ -320,7 +325,9 @@ def _locked(path: Path) -> Lock:
         while True:
             path.mkdir(parents=True, exist_ok=True)
             try:
-                return Lock(path / LOCK, with_folder=True).acquire(todo="wait for it to end, or choose another -o")
+                return Lock(path / LOCK, with_folder=True).acquire(
+                    todo="wait for it to end, or choose another folder"
+                )
             except FileNotFoundError:  # somebody who gave it up has just deleted the empty folder: once more
                 continue
 

@@ -13,6 +13,7 @@ from whyrank.collections.idf import FORMULAS, token_idf
 from whyrank.collections.records import Run as Ranking
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
+from whyrank.core.parameters import at_least, check_counts, check_seed
 from whyrank.core.results import plain
 from whyrank.core.runs import Run
 from whyrank.edits.align import alignment, alignment_fit
@@ -47,6 +48,7 @@ def idf(
     vectors: int = 10, device: str = "cpu", out: Path | str | None = None, caller: Caller = SILENT,
 ) -> IdfDirection:  # fmt: skip
     """How a ranker's first singular vectors go with IDF: counted in the collection, of `wordfreq`, or a file's."""
+    check_counts(1, vectors=vectors)
     opened = collection_of(collection, caller) if collection is not None else None
     if opened is None and idf == "collection":
         todo = "give a collection, or as idf wordfreq or a file of word<TAB>idf"
@@ -88,6 +90,8 @@ def edit(
     Without a collection, or with `preview=False`, nothing is ranked. The first `depth` documents of BM25, or of
     `run`, are ranked for the first `queries` queries.
     """
+    check_counts(1, depth=depth, queries=queries)
+    check_seed(seed)
     wanted = (Edit.parse(edit) if isinstance(edit, str) else edit) + Edit.of(up, down, rule)
     if not len(wanted):
         raise UserError("no edit", todo="give up or down a term and a scale, such as yellow=5")
@@ -127,6 +131,8 @@ def two_tokens(
 ) -> TwoTokenExperiment:  # fmt: skip
     """Whether U_0 is what a ranker takes for IDF: two-token documents over scales, beside controls of the same
     size. `head` (such as 10.1): what its [CLS] row reads of the edited word."""
+    check_counts(1, queries=queries)
+    check_seed(seed)
     check_rule(rule)
     chosen = scales_of(scales)
     dialed = Dialed.open(ranker, collection, idf, caller, device)
@@ -159,6 +165,9 @@ def suppress(
     `terms`: a file with one word per line, or words. Each is put into `documents` documents; those count whose
     score rises by more than `min_rise`. With `save`, the ranker with all words down at the scale proposed.
     """
+    check_counts(1, documents=documents, depth=depth)
+    at_least("min_rise", min_rise, 0)
+    check_seed(seed)
     how = SuppressionSettings(documents, min_rise, scales_of(scales), rule, seed)
     check_rule(rule)
     if save is not None:
@@ -205,6 +214,8 @@ def align(
     device: str = "cpu", out: Path | str | None = None, caller: Caller = SILENT,
 ) -> Alignment:  # fmt: skip
     """Sets a ranker's IDF dial to a collection's own IDF, for all its tokens at once; `formula`: bm25 or plain."""
+    check_counts(1, depth=depth, queries=queries)
+    check_seed(seed)
     if formula not in FORMULAS:
         raise UserError(f"unknown IDF formula '{formula}'", todo=f"choose {' or '.join(FORMULAS)}")
     check_call(preview, collection, out, save)

@@ -13,6 +13,7 @@ from whyrank.collections.given import qrels_of, run_of
 from whyrank.collections.splits import counts
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
+from whyrank.core.parameters import check_seed
 from whyrank.core.runs import Run
 from whyrank.evaluation.estimate import Comparison, Estimate, finite, p_over_queries
 from whyrank.evaluation.measures import AnyRun, parse_measures, per_query, scores_by_query, unjudged
@@ -40,6 +41,7 @@ def evaluate(
     All runs are measured on all judged queries (see `measures` for what counts as 0), so every comparison is
     over the same pairs. Holm's correction takes in all runs and measures of the table, for each test apart.
     """
+    check_seed(seed)
     named = _named(runs)
     measures = [measure] if isinstance(measure, str) else list(measure)
     if not named or not measures:

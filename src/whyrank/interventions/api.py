@@ -11,6 +11,7 @@ from typing import Any, Unpack
 from whyrank.axioms.pair import MinimalPair
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
+from whyrank.core.parameters import SHORTEST_TEXT, at_least, check_counts
 from whyrank.core.results import plain
 from whyrank.core.runs import Run
 from whyrank.engines.engine import open_engine
@@ -59,6 +60,9 @@ def patch(
     this map with that of another run; `metric`: analyse it in place of the score (see `interventions/metric.py`).
     With `out` the result is also written as a run folder, and work that was killed goes on.
     """
+    check_counts(1, first=first)
+    check_counts(SHORTEST_TEXT, max_length=max_length)
+    at_least("min_gap", min_gap, 0)
     asked = PatchOptions(**options)
     analysis = Analysis.of(asked, keep, min_gap, hide_insignificant, metric, compare)
     opened = neural(ranker, max_length, device)

@@ -9,6 +9,7 @@ from typing import TypedDict
 
 from whyrank.axioms.pair import MinimalPair
 from whyrank.core.errors import UserError
+from whyrank.core.parameters import check_counts, check_seed
 from whyrank.encoders.encoder import Encoder
 from whyrank.interventions.ablation import Ablation
 from whyrank.interventions.activation import Activation
@@ -66,6 +67,9 @@ class PatchOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_counts(0, steps=self.steps)
+        check_counts(1, check=self.check, screen=self.screen)
+        check_seed(self.seed)
         if self.method not in METHODS:
             raise UserError(f"unknown method '{self.method}'", todo=f"choose {', '.join(METHODS)}")
         if self.screen is not None and self.method not in ("activation", "attribution"):
@@ -80,8 +84,6 @@ class PatchOptions:
                 raise UserError(f"{name} does not go with {self.method}", todo=f"it belongs to method '{method}'")
         if self.reference is not None and self.ablate not in ("mean", "resample"):
             raise UserError("a reference is for ablate 'mean' or 'resample'", todo="drop it")
-        if self.steps < 0 or self.check < 1 or (self.screen is not None and self.screen < 1):
-            raise UserError("steps, check and screen count something", todo="give 1 or more")
 
     @property
     def approximate(self) -> bool:

@@ -12,6 +12,7 @@ from whyrank.collections.records import Run as Ranking
 from whyrank.collections.records import fingerprint_of
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError, located
+from whyrank.core.parameters import check_seed
 from whyrank.core.results import plain
 from whyrank.core.runs import Run
 from whyrank.engines.engine import open_workers
@@ -29,6 +30,7 @@ from whyrank.learning.summary import training_result
 from whyrank.learning.trainer import Trainer
 from whyrank.learning.world import process_count, process_index
 from whyrank.pages.numbers import counted
+from whyrank.rankers.load import check_device
 
 
 def train(
@@ -64,6 +66,8 @@ def train(
     With `out` the result is also written as a run folder, with all models, the first or none (`keep_models`), and
     a training that was killed continues after its last epoch, to the same weights. Without it no model is kept.
     """
+    check_seed(seed)
+    check_device(device)
     given = {
         "model": model, "backbone": backbone, "collection": collection, "run": run, "folds": folds, "seeds": seeds,
         "test_queries": test_queries, "train_qrels": train_qrels, "depth": depth, "queries": queries,

@@ -136,7 +136,7 @@ class WorkFolder:
             yield
         except NotFinite as error:
             kept = any(self.epochs(job).glob("*"))
-            lower = f"the last good epoch is kept there; try a lower {rates}, with another -o"
+            lower = f"the last good epoch is kept there; try a lower {rates}, in another folder"
             todo = lower if kept else "nothing was learned yet: is the model it starts from whole?"
             where = self.epochs(job) if kept else None
             raise UserError(f"{error} of {job}", where=where, todo=todo) from error

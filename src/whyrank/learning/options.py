@@ -10,7 +10,7 @@ from typing import Any
 
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Run
-from whyrank.core.errors import UserError, located, nearest
+from whyrank.core.errors import UserError, located, nearest, quoted
 from whyrank.learning.models.catalogue import model_class
 from whyrank.learning.models.network import Network, NetworkSettings
 from whyrank.learning.settings import TrainSettings
@@ -115,7 +115,7 @@ def read_assignments(texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         name, mark, value = text.partition("=")
         if not mark or not name.strip():
-            raise UserError(f"--set {text}", todo="write it as --set key=value")
+            raise UserError(f"{quoted(text)} is no setting", todo="write it as key=value")
         found[name.strip().replace("-", "_")] = value.strip()
     return found
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whyrank.core.errors import UserError
+from whyrank.core.parameters import at_least
 from whyrank.evaluation.measures import parse_measures
 from whyrank.learning.optimisation import Descent
-from whyrank.learning.settings_values import Setting, at_least, share
+from whyrank.learning.settings_values import Setting, share
 
 #: Settings that count something, or set a rate.
 COUNTED = ("epochs", "batch", "accumulate", "negatives", "positive", "positives", "patience", "validation_depth")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import types
 from collections.abc import Mapping, Sequence
@@ -138,12 +137,6 @@ def one_of(name: str, value: str, choices: Sequence[str]) -> None:
     """Raises unless the value is one of the choices."""
     if value not in choices:
         raise UserError(f"{name} cannot be {value!r}", todo=f"choose of {', '.join(choices)}")
-
-
-def at_least(name: str, value: float, least: float) -> None:
-    """Raises for a number below the least, and for what is none."""
-    if not value >= least or math.isinf(value):
-        raise UserError(f"{name} cannot be {value}", todo=f"give {least} or more")
 
 
 def share(name: str, value: float) -> None:

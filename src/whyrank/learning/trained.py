@@ -93,13 +93,13 @@ class Trained(NeuralRanker):
         """One sequence per pair. A document that is not read whole can be opened where one chunk was asked for."""
         chunks = self.network.read(pairs)
         if reason := self._why_not_opened(chunks):
-            todo = f"give --max-length {self.max_length}, which cuts documents there, or shorter pairs"
+            todo = f"load it with max_length={self.max_length}, which cuts documents there, or shorter pairs"
             raise UserError(f"{self.name}: {reason}", todo=todo)
         return OpenedChunks.of_chunks(chunks)
 
     def why_not_opened(self, pairs: Sequence[Pair]) -> str | None:
         reason = self._why_not_opened(self.network.read(pairs))
-        return reason and f"{reason}; --max-length {self.max_length} cuts documents there"
+        return reason and f"{reason}; max_length={self.max_length} cuts documents there"
 
     def _why_not_opened(self, chunks: Chunks) -> str | None:
         several = len(chunks) > chunks.examples

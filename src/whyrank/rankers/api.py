@@ -14,6 +14,7 @@ from whyrank.collections.trec import write_run
 from whyrank.core import runs
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
+from whyrank.core.parameters import check_counts
 from whyrank.core.results import Result, table
 from whyrank.rankers.given import rankers_of
 from whyrank.rankers.neural import NeuralRanker
@@ -106,6 +107,7 @@ def rank(
     The candidates are the first `depth` of each query in `run` (a TREC file or run folder, or a run), or BM25's;
     `queries`: only the first so many; `passages="max"`: a long document counts as its best passage.
     """
+    check_counts(1, depth=depth, queries=queries)
     if passages is not None and passages not in PASSAGES:
         raise UserError(f"unknown passages '{passages}'", todo=f"choose {' or '.join(PASSAGES)}, or leave it out")
     opened = collection_of(collection, caller)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whyrank.core.errors import UserError
+from whyrank.core.errors import UserError, quoted
 from whyrank.rankers.ranker import Ranker, Source
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def load(
     """
     if isinstance(ranker, Ranker):
         return ranker
+    check_device(device)
     if not isinstance(ranker, str | Path):
         return _from_memory(ranker, tokenizer, kind, device, settings)
     name = str(ranker)
@@ -55,6 +56,20 @@ def load(
             Checkpoint(name, Path(folder).expanduser(), Source(folder, "fitted"), settings), device
         )
     return _opened(find_checkpoint(name), kind, device, settings)
+
+
+def check_device(device: str) -> None:
+    """Raises for a device that PyTorch does not know, or that this machine does not have."""
+    if device == "cpu":
+        return
+    import torch
+
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
+        why = str(error).partition("\n")[0]
+        todo = "choose cpu, or cuda, cuda:1 or mps where there is one"
+        raise UserError(f"device cannot be {quoted(device)} ({why})", todo=todo) from error
 
 
 def _from_memory(model: Any, tokenizer: Any, kind: str | None, device: str, settings: dict[str, Any]) -> Ranker:

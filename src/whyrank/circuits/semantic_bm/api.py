@@ -21,6 +21,7 @@ from whyrank.collections.records import Run as FirstStage
 from whyrank.collections.records import fingerprint_of
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError, located
+from whyrank.core.parameters import SHORTEST_TEXT, check_counts, check_seed
 from whyrank.core.runs import Run
 from whyrank.rankers.cross_encoder import CrossEncoder
 from whyrank.rankers.ranker import Ranker
@@ -52,6 +53,10 @@ def semantic_bm(
     samples. `idf`: `collection`, `wordfreq` or a file: which way U0 points. With `out` the result is also written
     as a run folder, which `load("semantic-bm:RUN")` opens as a ranker; work that was killed goes on.
     """
+    check_counts(1, depth=depth, queries=queries)
+    check_counts(0, min_samples=min_samples)
+    check_counts(SHORTEST_TEXT, max_length=max_length)
+    check_seed(seed)
     if (circuit is None) == (heads is None):
         raise UserError(
             "which heads match?", todo="give either circuit (a run of whyrank circuit) or heads (0.8,1.7,...)"

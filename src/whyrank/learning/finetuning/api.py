@@ -12,6 +12,7 @@ from whyrank.collections.given import first_stage_of
 from whyrank.collections.records import Run as Ranking
 from whyrank.collections.records import fingerprint_of
 from whyrank.core.caller import SILENT, Caller
+from whyrank.core.parameters import SHORTEST_TEXT, check_counts, check_seed
 from whyrank.core.results import plain
 from whyrank.core.runs import Run
 from whyrank.learning.checkpoints import work_folders
@@ -64,6 +65,12 @@ def finetune(
     stage other than BM25; see `FineTuneSettings` for the rest. With `out` the result is also written as a run
     folder, with all models, and work that was killed continues. The ranker itself is not changed.
     """
+    check_counts(
+        1, seeds=seeds, epochs=epochs, negatives=negatives, batch=batch, positive=positive, patience=patience,
+        depth=depth, queries=queries,
+    )  # fmt: skip
+    check_counts(SHORTEST_TEXT, max_length=max_length)
+    check_seed(seed)
     settings = FineTuneSettings(
         tuple(map(str, parse_conditions(conditions))), seeds, epochs, rate, negatives, batch, max_length, patience,
         positive, depth, queries, seed,

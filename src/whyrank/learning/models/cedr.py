@@ -17,12 +17,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from whyrank.core.parameters import at_least
 from whyrank.learning.models.backbone import Backbone
 from whyrank.learning.models.chunker import Chunker
 from whyrank.learning.models.chunks import Chunks
 from whyrank.learning.models.kernels import KERNELS, kernel_sums, soft_frequencies
 from whyrank.learning.models.network import Ingredients, NetworkSettings, Output, TransformerNetwork
-from whyrank.learning.settings_values import at_least, one_of
+from whyrank.learning.settings_values import one_of
 
 QUERY_STATES = ("own", "first")
 

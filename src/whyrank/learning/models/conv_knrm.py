@@ -17,11 +17,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from whyrank.core.parameters import at_least
 from whyrank.learning.models.kernels import KERNELS, kernel_sums, soft_frequencies
 from whyrank.learning.models.lexicon import PADDING, Lexicon, Reading
 from whyrank.learning.models.network import Ingredients, NetworkSettings, Output
 from whyrank.learning.models.words import WordNetwork, WordSettings
-from whyrank.learning.settings_values import at_least
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize, scaled_dot_product_attention
 
 from whyrank.core.errors import UserError
+from whyrank.core.parameters import at_least
 from whyrank.learning.models.backbone import Backbone
 from whyrank.learning.models.chunks import Chunks
 from whyrank.learning.models.graph_network import GraphNetwork, GraphSettings, LayerRead, Scene, WordRelations
@@ -25,7 +26,7 @@ from whyrank.learning.models.information import INFORMATION, Critics
 from whyrank.learning.models.network import NetworkSettings, Output
 from whyrank.learning.models.pooling import Packing, counts, largest, mean_of_words
 from whyrank.learning.models.sides import Sides
-from whyrank.learning.settings_values import at_least, one_of, part
+from whyrank.learning.settings_values import one_of, part
 
 
 class Parts(NamedTuple):

@@ -19,10 +19,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from whyrank.core.errors import UserError
+from whyrank.core.parameters import at_least
 from whyrank.learning.models.lexicon import PADDING, Lexicon, Reading
 from whyrank.learning.models.network import Ingredients, NetworkSettings, Output
 from whyrank.learning.models.words import WordNetwork, WordSettings
-from whyrank.learning.settings_values import at_least
 
 
 @dataclass(frozen=True)

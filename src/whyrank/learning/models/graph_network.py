@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from whyrank.core.errors import UserError
+from whyrank.core.parameters import at_least
 from whyrank.learning.models.backbone import Backbone
 from whyrank.learning.models.chunker import Chunker
 from whyrank.learning.models.chunks import Chunks
@@ -21,7 +22,7 @@ from whyrank.learning.models.network import Ingredients, NetworkSettings, Output
 from whyrank.learning.models.pooling import Packing, mean_of_words
 from whyrank.learning.models.sides import Sides
 from whyrank.learning.models.word_graph import MASKINGS, NORMS
-from whyrank.learning.settings_values import at_least, one_of, share
+from whyrank.learning.settings_values import one_of, share
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from whyrank.collections.collection import Collection
+from whyrank.core.parameters import at_least
 from whyrank.learning.models.backbone import Backbone
 from whyrank.learning.models.chunker import Chunker
 from whyrank.learning.models.chunks import Chunks
-from whyrank.learning.settings_values import at_least, one_of
+from whyrank.learning.settings_values import one_of
 from whyrank.rankers.checkpoint import Checkpoint
 from whyrank.rankers.ranker import Pair
 

@@ -17,11 +17,12 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor, nn
 
+from whyrank.core.parameters import at_least
 from whyrank.learning.models.backbone import Backbone
 from whyrank.learning.models.chunker import Chunker
 from whyrank.learning.models.chunks import Chunks
 from whyrank.learning.models.network import Ingredients, NetworkSettings, Output, TransformerNetwork
-from whyrank.learning.settings_values import at_least, one_of, share
+from whyrank.learning.settings_values import one_of, share
 
 #: The spread that BERT's own embeddings start with.
 INITIAL_SPREAD = 0.02

@@ -28,7 +28,7 @@ def check_scikit_learn() -> None:
         import_module("sklearn.manifold")
     except ImportError as error:
         raise UserError(
-            "t-SNE needs scikit-learn", todo="pip install scikit-learn, or leave the figures out (--only)"
+            "t-SNE needs scikit-learn", todo="pip install scikit-learn, or leave the figures out of only"
         ) from error
 
 

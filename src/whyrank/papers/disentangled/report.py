@@ -204,8 +204,8 @@ def rank_losses(trainings: Sequence[TrainedVariant]) -> list[str]:
     listed = "; ".join(f"{loss}: {', '.join(names)}" for loss, names in groups.items())
     return [
         "The rank loss is a hinge on the scores themselves (raw) or on their sigmoids (sigmoid), as each paper "
-        f"has it ({listed}): a difference between models of the two groups may be due to the loss. --set "
-        "rank_loss=raw (or sigmoid) sets it for all."
+        f"has it ({listed}): a difference between models of the two groups may be due to the loss. The "
+        "setting rank_loss=raw (or sigmoid) sets it for all."
     ]
 
 

@@ -44,4 +44,4 @@ def study_page(study: SemanticCircuit, folder: Path) -> Report:
 def _finetuned(study: SemanticCircuit) -> str:
     if any(stage.name == "finetune" for stage in study.stages):
         return "fine-tuning included."
-    return "without fine-tuning (--with finetune)."
+    return "without fine-tuning (the extra finetune adds it)."
