@@ -95,3 +95,10 @@ def test_what_is_in_range_passes() -> None:
 def test_a_count_is_a_whole_number(value: Any) -> None:
     with pytest.raises(whyrank.UserError, match=r"depth cannot be .*; give a whole number, 1 or more"):
         check_counts(1, depth=value)
+
+
+@pytest.mark.parametrize("verb", ["pairs", "audit"])
+def test_an_option_that_is_not_known_is_refused(verb: str) -> None:
+    call, arguments, _ = CALLS[verb]
+    with pytest.raises(whyrank.UserError, match=r"there is no option 'document'; did you mean documents"):
+        call(*arguments, document=3)

@@ -184,7 +184,7 @@ def test_a_document_of_several_chunks_is_scored_and_not_opened(tmp_path):
     with pytest.raises(UserError, match=r"more than one chunk cannot be opened.*max_length=24"):
         ranker.trace([("cat", LONG)])
     long = MinimalPair("1", "cat", f"{LONG} a", f"{LONG} cat", term="cat")
-    with pytest.raises(UserError, match=r"more than one chunk.*max_length=24.*--skip"):
+    with pytest.raises(UserError, match=r"more than one chunk.*max_length=24.*drop such pairs \(skip\)"):
         patch(ranker, [long])
     short = MinimalPair("2", "cat", "the dog a", "the dog cat", term="cat")
     effects = patch(ranker, [long, short], skip=True)

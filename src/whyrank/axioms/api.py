@@ -24,7 +24,7 @@ from whyrank.collections.given import collection_of, run_of
 from whyrank.collections.records import Run, fingerprint_of
 from whyrank.core.atomic import check_writable, disk_errors, write_json
 from whyrank.core.caller import SILENT, Caller
-from whyrank.core.errors import UserError
+from whyrank.core.errors import UserError, nearest
 from whyrank.core.lock import Lock
 from whyrank.core.packages import sha256
 from whyrank.core.parameters import check_counts
@@ -75,6 +75,8 @@ class PairSettings:
 
     @classmethod
     def of(cls, arguments: PairArguments) -> PairSettings:
+        for name in arguments.keys() - PairArguments.__annotations__.keys():
+            raise UserError(f"there is no option '{name}'", todo=nearest(name, PairArguments.__annotations__))
         bands = parse_ranks(arguments.get("ranks"))
         depth = arguments.get("depth", 100)
         check_counts(1, depth=depth)
