@@ -26,6 +26,12 @@ def test_a_value_is_found_by_the_site_its_name_and_its_short_name(ranker):
     assert torch.allclose(values["1.2"], expected, atol=1e-6)
 
 
+def test_values_are_shown_as_sites_and_shapes(ranker):
+    trace = ranker.trace(PAIRS, read=["L1.H2.z", "logits"])
+    shape = list(trace.values[HEAD].shape)
+    assert repr(trace.values) == f"SiteValues(L1.H2.z: {shape}, logits: [2])" and len(shape) == 3
+
+
 def test_names_and_sites_replace_the_same(ranker):
     by_name = ranker.trace(PAIRS, replace={"1.2": 0.0}).scores
     assert torch.allclose(by_name, ranker.trace(PAIRS, replace={HEAD: 0.0}).scores, atol=1e-6)

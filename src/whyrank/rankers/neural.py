@@ -49,6 +49,10 @@ class SiteValues(Mapping[Site, Tensor]):
     def __len__(self) -> int:
         return len(self._by_site)
 
+    def __repr__(self) -> str:
+        shapes = (f"{site}: {list(value.shape)}" for site, value in self._by_site.items())
+        return f"SiteValues({', '.join(shapes)})"
+
 
 class RankerTrace(NamedTuple):
     """One opened pass: the scores [B], the values of the sites that were read (detached), and the tokens of each
