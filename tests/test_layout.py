@@ -1,6 +1,9 @@
 """The layers of the package: each imports only what stands above it, and light stays light."""
 
 import ast
+import importlib
+import inspect
+import pydoc
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +58,18 @@ def test_importing_whyrank_and_asking_for_help_imports_nothing_heavy():
 def test_every_public_name_can_be_had():
     for name in whyrank.__all__:
         assert getattr(whyrank, name) is not None
+
+
+def test_a_verb_that_is_a_package_documents_the_verb():
+    from whyrank.audit.api import audit
+
+    assert (
+        inspect.getdoc(whyrank.audit) == inspect.getdoc(audit)
+        and repr(whyrank.audit) == "<function whyrank.audit>"
+    )
+    assert inspect.getdoc(audit).splitlines()[0] in pydoc.render_doc(whyrank.audit)
+    assert importlib.import_module("whyrank.audit.report") is sys.modules["whyrank.audit.report"]
+    assert repr(whyrank.explain) == "<function whyrank.explain>" and whyrank.explain.__doc__
 
 
 def test_verbs_stay_verbs_when_the_package_of_their_name_is_imported():
