@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from whyrank.core.results import plain
 from whyrank.evaluation.bootstrap import clustered_intervals, resample, resampled_ratio
 from whyrank.evaluation.cliffs_delta import cliffs_delta, delta_interval
 from whyrank.evaluation.correlation import ClusteredMoments, independent_pearson
@@ -21,7 +22,6 @@ from whyrank.evaluation.estimate import (
     p_over_queries,
     p_text,
     percent,
-    row_text,
 )
 from whyrank.evaluation.interval import NO_SPREAD, NOT_DEFINED, TOO_FEW, Interval
 from whyrank.evaluation.map_correlation import map_correlation
@@ -42,15 +42,15 @@ def test_below_six_queries_there_is_a_value_and_no_interval(count):
     assert math.isfinite(found.value) and (found.pairs, found.queries) == (20 * count, count)
     assert found.no_interval == TOO_FEW and found.low is None and found.high is None
     assert found.text() == f"{found.value:.3f} (too few queries)"
-    encoded = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    encoded = json.loads(json.dumps(plain(found), allow_nan=False))
     assert encoded["low"] is None and encoded["high"] is None and encoded["no_interval"] == "too few queries"
-    assert row_text(encoded) == found.text()
+    assert Estimate(**encoded) == found and Estimate(**encoded).text() == found.text()
 
 
 def test_from_six_queries_on_there_is_one():
     found = Estimate.mean(normal(6), queries(6))
     assert found.no_interval is None and found.low < found.value < found.high
-    assert "no_interval" not in found.to_json()
+    assert plain(found)["no_interval"] is None
     t = stats.ttest_1samp(normal(6), 0).confidence_interval()
     assert found.low <= t.low and found.high >= t.high, "at least as wide as Student's"
 
@@ -69,9 +69,19 @@ def test_a_value_that_never_varies_has_no_interval():
     assert Estimate.mean([0.1 + 0.2] * 8 + [0.3] * 8, queries(16)).no_interval == NO_SPREAD, (
         "rounding is no spread"
     )
-    assert Estimate.mean([], []).to_json() == {
-        "value": None, "low": None, "high": None, "no_interval": NOT_DEFINED, "n": 0, "queries": 0,
+    assert plain(Estimate.mean([], [])) == {
+        "value": None, "low": None, "high": None, "no_interval": NOT_DEFINED, "pairs": 0, "queries": 0,
     }  # fmt: skip
+
+
+def test_a_sign_is_sure_where_the_interval_is_on_one_side_of_zero():
+    above, below, around = Estimate(2, 1, 3, 9, 9), Estimate(-2, -3, -1, 9, 9), Estimate(0, -1, 1, 9, 9)
+    at_zero, unknown = Estimate(1, 0.0, 2, 9, 9), Estimate(2, None, None, 9, 2, TOO_FEW)
+    assert [one.is_sure for one in (above, below, around, at_zero, unknown)] == [True, True, False, False, False]
+    assert above.is_above_zero and above.has_sign(1) and not above.is_below_zero and not above.has_sign(-1)
+    assert below.is_below_zero and below.has_sign(-1) and not below.is_above_zero and not below.has_sign(1)
+    for one in (around, at_zero, unknown):
+        assert not one.has_sign(1) and not one.has_sign(-1)
 
 
 def test_a_share_that_never_varies_has_an_interval_with_width():
@@ -157,7 +167,7 @@ def test_how_it_is_written():
     assert estimate_text(0.5, Interval(0.25, 0.75), "+.2f") == "+0.50 [0.25, 0.75]"
     assert estimate_text(0.5, Interval.none(TOO_FEW), ".0%") == "50% (too few queries)"
     assert estimate_text(None, Interval.none(TOO_FEW)) == estimate_text(math.nan, Interval(0, 1)) == "–"
-    assert row_text({"difference": -0.1, "low": -0.2, "high": 0.0}, "difference", "+.1f") == "-0.1 [-0.2, 0.0]"
+    assert Estimate(-0.1, -0.2, 0.0, 9, 9).text("+.1f") == "-0.1 [-0.2, 0.0]"
 
 
 def test_percentages_are_written_in_one_way():
@@ -178,8 +188,8 @@ def test_percentages_are_written_in_one_way():
 def test_nan_among_the_values_is_not_defined(queries_, share):
     with warnings.catch_warnings(action="error"):
         found = Estimate.mean([math.nan, *[1.0] * (2 * queries_ - 1)], queries(queries_, 2), share=share)
-    assert found.text() == "–" and found.to_json()["value"] is None and not found.interval
-    json.dumps(found.to_json(), allow_nan=False)
+    assert found.text() == "–" and plain(found)["value"] is None and not found.interval
+    json.dumps(plain(found), allow_nan=False)
 
 
 def test_nan_among_the_values_has_no_p_and_no_fit():

@@ -23,7 +23,7 @@ from whyrank.papers.disentangled.audits import axioms_compared
 from whyrank.papers.disentangled.embeddings import centroid_cosines, embedded, perplexity, plane, vectors_of
 from whyrank.papers.disentangled.figures import heads_figure
 from whyrank.papers.disentangled.graph_mass import compare_graphs, graph_shares, shares_compared
-from whyrank.papers.disentangled.head_maps import _map, alike, gap_of, is_above_0
+from whyrank.papers.disentangled.head_maps import _map, alike, gap_of
 from whyrank.papers.disentangled.one_query import MASKS, word_graphs
 from whyrank.papers.disentangled.paired import corrected, difference
 from whyrank.papers.disentangled.relations import both_ways, near_threshold, read, share_of
@@ -344,7 +344,7 @@ def test_a_seed_without_a_gap_has_no_part_in_the_mean_share():
     other = effects([0.3, 0.1, 0.5], [2.0, 1.0, 1.0, 0.5, 1.0, 1.0])
     noisy = effects([40.0, -30.0, 9.0], [1.0, -1.0, 0.5, -0.49, 1.0, -1.0])
     found = _map(["a", "b", "c"], [sure, noisy, other], 0)
-    assert [is_above_0(gap) for gap in found.gaps] == [True, False, True]
+    assert [gap.is_above_zero for gap in found.gaps] == [True, False, True]
     assert [head.share.value for head in found.heads] == pytest.approx([0.2, 0.3, 0.7])
     assert found.heads[0].by_seed == pytest.approx([0.1, 40.0, 0.3]) and found.heads[0].of == 2
     nothing = _map(["dgre"], [noisy], 0)

@@ -73,11 +73,11 @@ class TwoTokenExperiment(Result):
     def _verdict_of(self, direction: str, sign: int) -> str:
         edit = max(self.curve(EDIT, direction), key=lambda point: sign * (point.doc1.value or 0.0))
         rivals = [
-            point.edit_less.interval
+            point.edit_less
             for point in self.curves
             if (point.direction, point.scale) == (direction, edit.scale) and point.edit_less is not None
         ]
-        less = sum(one.scaled(sign).low > 0 for one in rivals if one)
+        less = sum(one.has_sign(sign) for one in rivals)
         return (
             f"Turned {direction}, the edited document's score moves by {edit.doc1.text('+.3f')} (scale "
             f"{edit.scale:g}), surely beyond {less} of {len(rivals)} controls of the same size."

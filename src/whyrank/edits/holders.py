@@ -126,7 +126,7 @@ def _verdict(moves: HolderMoves) -> Verdict:
     against = sign * (moves.was_passed - moves.passed)
     if not (sign * mean.value > ROUNDING and 2 * as_meant > mean.queries and against <= 0):
         return "no"
-    return "yes" if mean.interval and mean.interval.scaled(sign).low > 0 else "unclear"
+    return "yes" if mean.has_sign(sign) else "unclear"
 
 
 def _sentence(moves: HolderMoves) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +82,21 @@ class Estimate:
     @property
     def is_sure(self) -> bool:
         """Whether the interval excludes 0: the value is surely positive or surely negative."""
-        return self.interval.leaves_out_zero
+        return self.is_above_zero or self.is_below_zero
+
+    @property
+    def is_above_zero(self) -> bool:
+        """Whether the whole interval is above 0: the value is surely positive."""
+        return self.low is not None and self.low > 0
+
+    @property
+    def is_below_zero(self) -> bool:
+        """Whether the whole interval is below 0: the value is surely negative."""
+        return self.high is not None and self.high < 0
+
+    def has_sign(self, sign: int) -> bool:
+        """Whether the value surely has this sign, +1 or -1."""
+        return self.is_above_zero if sign > 0 else self.is_below_zero
 
     def text(self, form: str = ".3f") -> str:
         """`0.777 [0.711, 0.844]`, `0.777 (too few queries)`, `–`."""
@@ -91,10 +105,6 @@ class Estimate:
     def percent(self, digits: int = 0) -> str:
         """A share as people read it: `96% [91%, 98%]`."""
         return self.text(f".{digits}%")
-
-    def to_json(self) -> dict[str, Any]:
-        """The shape of files that are not typed yet."""
-        return {"value": self.value, **self.interval.to_json(), "n": self.pairs, "queries": self.queries}
 
     def __format__(self, form: str) -> str:
         """`f"{estimate:.1%}"` is its text."""
@@ -168,11 +178,6 @@ def percent(share: float | None, digits: int = 0, sign: str = "") -> str:
 def _number(value: float, form: str) -> str:
     found = _PERCENT.fullmatch(form)
     return percent(value, int(found[2] or 0), found[1]) if found else f"{value:{form}}"
-
-
-def row_text(row: Mapping[str, Any], value: str = "value", form: str = ".3f", ends: str | None = None) -> str:
-    """The same of a row as JSON has it: the value under its name; `low` and `high` beside it, or under `ends`."""
-    return estimate_text(row[value], Interval.from_json(row[ends] if ends else row), form)
 
 
 def p_over_queries(

@@ -13,9 +13,7 @@ queries does not say that it never varies.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 #: With fewer queries than this there is no interval and no p-value: with five, all of one sign, the p-value of a
 #: randomisation test could not be below 2 / 2^5 = 0.06.
@@ -72,16 +70,3 @@ class Interval:
         """The interval of `by` times the value."""
         low, high = sorted((self.low * by, self.high * by))
         return Interval(low, high) if self else self
-
-    def to_json(self) -> dict[str, Any]:
-        """`low` and `high`; both null where there is no interval, and then `no_interval` says why."""
-        if self:
-            return {"low": self.low, "high": self.high}
-        return {"low": None, "high": None, "no_interval": self.reason}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Interval:
-        """From a mapping that holds `low` and `high` among other things."""
-        if value["low"] is None or value["high"] is None:
-            return cls.none(value.get("no_interval") or NOT_DEFINED)
-        return cls(value["low"], value["high"])

@@ -168,8 +168,6 @@ _ENTRIES = (
 )
 #: Short name -> entry, in the order to show them.
 CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
-#: What `whyrank demo` and the examples use.
-DEFAULT_RANKER = "ce-minilm-l12"
 
 
 def find_entry(name: str) -> Entry | None:

@@ -103,7 +103,9 @@ def _map(models: Sequence[str], seeds: Sequence[EffectTable], seed: int) -> Head
     by_site = [{site.site: site for site in one.sites} for one in summaries]
     heads = []
     for name, first in by_site[0].items():
-        mine = [sites[name] for sites, gap in zip(by_site, gaps, strict=True) if is_above_0(gap) and name in sites]
+        mine = [
+            sites[name] for sites, gap in zip(by_site, gaps, strict=True) if gap.is_above_zero and name in sites
+        ]
         by_seed = tuple(sites[name].share.value for sites in by_site if name in sites)
         significant = sum(site.is_significant for site in mine)
         assert first.layer is not None and first.head is not None
@@ -126,11 +128,6 @@ def gap_of(effects: EffectTable, seed: int = 0) -> Estimate:
     pairs = effects.frame.drop_duplicates("pair")
     gaps = (pairs["perturbed"] - pairs["base"]).to_numpy(dtype=float)
     return means({"gap": gaps.tolist()}, clusters(pairs).tolist(), seed)["gap"]
-
-
-def is_above_0(estimate: Estimate) -> bool:
-    """Whether the whole interval is."""
-    return estimate.low is not None and estimate.low > 0
 
 
 def alike(found: Mapping[str, Sequence[EffectTable]], seed: int = 0) -> tuple[MapsAlike, ...]:

@@ -8,7 +8,6 @@ from whyrank.evaluation.estimate import NOTHING, SIGNIFICANT, p_text, yes_or_no
 from whyrank.learning.tables import Difference
 from whyrank.pages.numbers import counted, span
 from whyrank.pages.page import Cell, Report
-from whyrank.papers.disentangled.head_maps import is_above_0
 from whyrank.papers.disentangled.kept_models import GROUPS
 from whyrank.papers.disentangled.results import (
     AttentionCompared,
@@ -102,7 +101,7 @@ def heads(report: Report, found: HeadMaps) -> None:
     }
     listed = "; ".join(f"{name} {gap:+.3f}" for name, gap in gaps.items())
     report.paragraph(f"The gap between perturbed and baseline that shares are of: {listed}.")
-    doubtful = [name for name, gap in gaps.items() if not is_above_0(gap)]
+    doubtful = [name for name, gap in gaps.items() if not gap.is_above_zero]
     if doubtful:
         report.paragraph(
             f"The gap of {', '.join(doubtful)} may be 0 or less: shares of it mean little, and are not in the "

@@ -219,7 +219,7 @@ def _two_tokens(found: TwoTokenExperiment) -> Iterator[Finding]:
 
 def _surely(one: Estimate | None, sign: int) -> bool:
     """Whether the interval lies on this side of 0."""
-    return one is not None and bool(one.interval) and one.interval.scaled(sign).low > 0
+    return one is not None and one.has_sign(sign)
 
 
 def _suppress(found: Suppression) -> Iterator[Finding]:

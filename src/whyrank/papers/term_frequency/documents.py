@@ -16,8 +16,6 @@ from whyrank.rankers.rerank import rerank
 from whyrank.rankers.shards import score_in_shards
 
 TOP = 100
-#: Where documents come from: the whole collection, or what BM25 finds for the queries, which is quicker.
-POOLS = ("all", "candidates")
 
 
 class OwnTop(NamedTuple):

@@ -213,4 +213,4 @@ def _surely_larger(one: Estimate, other: Estimate) -> bool:
 
 def _sign(one: Estimate) -> int:
     """Of a mean effect; 0 where its interval holds 0."""
-    return 0 if not one.is_sure else 1 if one.interval.low > 0 else -1
+    return 0 if not one.is_sure else 1 if one.is_above_zero else -1

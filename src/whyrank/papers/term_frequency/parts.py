@@ -10,9 +10,6 @@ from whyrank.evaluation.estimate import Estimate, is_significant
 from whyrank.interventions.statistics import SiteSummary
 from whyrank.interventions.summary import Gap, Keeping, MapCorrelation
 
-#: The R2 of a log fit that the papers ask for.
-GOOD_FIT = 0.90
-
 
 @dataclass(frozen=True)
 class SiteEffect(SiteSummary):
@@ -198,11 +195,6 @@ class Curve:
     @property
     def log_fit(self) -> CurveFit | None:
         return next((fit for fit in self.fits if fit.curve == "log"), None)
-
-    @property
-    def has_good_fit(self) -> bool:
-        """Whether the logarithm fits as well as the papers ask for."""
-        return self.log_fit is not None and (self.log_fit.r2.value or 0.0) > GOOD_FIT
 
 
 @dataclass(frozen=True)
