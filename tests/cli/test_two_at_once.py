@@ -50,7 +50,8 @@ def test_two_rankers_into_one_folder(here, tmp_path):
     assert "in use by process" in words[codes.index(2)] or "other inputs" in words[codes.index(2)]
     tags = {line.split()[-1] for line in (tmp_path / "run" / "run.trec").read_text().splitlines()}
     assert tags == {("bm25", "ranker")[codes.index(0)]}
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["manifest.json", "run.trec"]
+    files = sorted(path.name for path in (tmp_path / "run").iterdir())
+    assert files == ["manifest.json", "rank.json", "run.trec"]
 
 
 def test_two_edits_saved_to_one_folder(here, tmp_path):

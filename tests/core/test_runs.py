@@ -81,23 +81,29 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from whyrank.core.runs import RunFolder
-with RunFolder.claim(Path(sys.argv[1]), "rank", {"k": 1}) as folder:
+with RunFolder.claim(Path(sys.argv[1]), "rank", {"k": 1}, asked=sys.argv[2] or None) as folder:
     print("held", flush=True)
     time.sleep(60)
 """
 
 
-def holder(folder) -> subprocess.Popen:
-    process = subprocess.Popen([sys.executable, "-c", HOLD, str(folder)], stdout=subprocess.PIPE, text=True)
+def holder(folder, asked="whyrank rank --top 1") -> subprocess.Popen:
+    held = [sys.executable, "-c", HOLD, str(folder), asked]
+    process = subprocess.Popen(held, stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "held\n"
     return process
 
 
-def test_one_process_at_a_time_and_the_second_is_told_who_holds_it(tmp_path):
-    process = holder(tmp_path / "run")
+@pytest.mark.parametrize(
+    ("asked", "shown"), [("whyrank rank --top 1", "'whyrank rank --top 1'"), ("", "'a Python program'")]
+)
+def test_one_process_at_a_time_and_the_second_is_told_who_holds_it(tmp_path, asked, shown):
+    process = holder(tmp_path / "run", asked)
     try:
         for command, inputs in (("rank", {"k": 1}), ("audit", {})):
-            with pytest.raises(UserError, match=rf"in use by process {process.pid} on .*since") as refused:
+            with pytest.raises(
+                UserError, match=rf"in use by process {process.pid} on .*, {shown}, since"
+            ) as refused:
                 RunFolder.claim(tmp_path / "run", command, inputs)
             assert "choose another folder" in str(refused.value)
     finally:

@@ -92,6 +92,9 @@ def test_without_a_folder_the_result_is_the_same_and_save_writes_what_the_comman
     names = {path.name for path in (tmp_path / "copy").iterdir() if not path.name.startswith(".")}
     assert names == {path.name for path in folder.iterdir() if not path.name.startswith(".")}
     assert type(found).read(tmp_path / "copy") == found
+    saved, made = (json.loads((one / "manifest.json").read_text()) for one in (tmp_path / "copy", folder))
+    assert saved["command_name"] == made["command_name"]
+    assert saved["command"].startswith("saved from Python")
 
 
 @pytest.mark.parametrize("name", VERBS)

@@ -98,6 +98,9 @@ def test_too_few_queries_have_no_p_value(tmp_path: Path, queries: int) -> None:
     assert row["t_test"]["p_holm"] is None and row["randomisation_p_holm"] is None
     assert "too few queries" in result.verdict()[1]
     result.save(tmp_path / "run")
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["command_name"] == "eval"
+    assert manifest["command"] == "saved from Python: Evaluation.save(...)"
 
 
 def test_nothing_to_evaluate_is_refused() -> None:

@@ -48,7 +48,7 @@ def audit(
     opened = collection_of(collection, caller)
     rankers = rankers_of(ranker, opened, caller, device)
     inputs = _inputs(rankers, opened, chosen, settings, own) | {"delta": delta}
-    with Run.open(out, "audit", inputs, caller) as run:
+    with Run.open(out, Audit.COMMAND, inputs, caller) as run:
         return run.finished(Audit) or _audited(run, rankers, opened, chosen, settings, own, delta)
 
 

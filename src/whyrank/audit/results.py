@@ -165,6 +165,7 @@ class Audit(Result):
     """Whether rankers do what IR axioms say, on minimal pairs."""
 
     FILE: ClassVar[str] = "audit.json"
+    COMMAND: ClassVar[str] = "audit"
 
     rankers: tuple[AuditedRanker, ...]
     axioms: tuple[AxiomSummary, ...]

@@ -153,7 +153,7 @@ def pairs_file(out: Path | None, caller: Caller) -> Iterator[Callable[[Made, str
     if out.is_dir():
         todo = "give a file, such as pairs.jsonl"
         raise UserError("a folder stands where the pairs file should be", where=out, todo=todo)
-    lock = _locked(out)
+    lock = _locked(out, caller.asked)
     if out.exists():
         caller.say(f"{out} is there already and will be replaced")
 
@@ -169,12 +169,12 @@ def pairs_file(out: Path | None, caller: Caller) -> Iterator[Callable[[Made, str
         lock.release()
 
 
-def _locked(out: Path) -> Lock:
+def _locked(out: Path, asked: str | None) -> Lock:
     """The lock of a pairs file, in a folder that is gone again if nothing is written to it."""
     new = not out.parent.exists()
     with disk_errors(out.parent):
         out.parent.mkdir(parents=True, exist_ok=True)
-        lock = Lock(out.parent / f".{out.name}.lock", with_folder=new)
+        lock = Lock(out.parent / f".{out.name}.lock", with_folder=new, asked=asked)
         return lock.acquire(todo="wait for it to end, or choose another file")
 
 

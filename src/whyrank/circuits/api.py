@@ -138,7 +138,7 @@ def circuit(
         "idf": [rarity.source, rarity.fingerprint()] if rarity else "the documents of the pairs", "skip": skip,
         "pad": pad,
     }  # fmt: skip
-    with Run.open(out, "circuit", inputs, caller) as run:
+    with Run.open(out, Circuit.COMMAND, inputs, caller) as run:
         known = run.finished(Circuit)
         if known is not None:
             return known

@@ -285,6 +285,7 @@ class Circuit(Result):
     """Which heads of a cross-encoder make the score, what each is for, and what speaks for it."""
 
     FILE: ClassVar[str] = "circuit.json"
+    COMMAND: ClassVar[str] = "circuit"
 
     ranker: str
     ended: str

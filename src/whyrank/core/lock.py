@@ -10,8 +10,6 @@ import gc
 import json
 import os
 import platform
-import shlex
-import sys
 import time
 import weakref
 from contextlib import suppress
@@ -42,9 +40,9 @@ class Holder:
     since: str
 
     @classmethod
-    def this_process(cls) -> Holder:
-        command = shlex.join(["whyrank", *sys.argv[1:]])
-        return cls(os.getpid(), platform.node(), command, datetime.now().astimezone().isoformat(" ", "seconds"))
+    def this_process(cls, asked: str | None) -> Holder:
+        since = datetime.now().astimezone().isoformat(" ", "seconds")
+        return cls(os.getpid(), platform.node(), asked or "a Python program", since)
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host}, '{self.command}', since {self.since}"
@@ -57,9 +55,10 @@ class Locked(UserError):
 class Lock:
     """A lock that is held from `acquire` to `release`, the end of the process, or the end of this object."""
 
-    def __init__(self, path: Path, *, with_folder: bool = False) -> None:
-        """`with_folder`: the folder that it is in is deleted with it if there is nothing else in it."""
-        self.path, self.with_folder = path, with_folder
+    def __init__(self, path: Path, *, with_folder: bool = False, asked: str | None = None) -> None:
+        """`with_folder`: the folder that it is in is deleted with it if there is nothing else in it; `asked`: what
+        its holder was asked for, which whoever is refused is shown."""
+        self.path, self.with_folder, self.asked = path, with_folder, asked
         self._finalizer: weakref.finalize[..., Lock] | None = None
 
     def acquire(self, *, wait: bool = False, todo: str = "wait for it to end") -> Self:
@@ -71,7 +70,7 @@ class Lock:
             if not wait:
                 raise Locked(f"in use by {holder or 'another process'}", where=self.path.parent, todo=todo)
             time.sleep(PAUSE)
-        _say_who(handle)
+        _say_who(handle, self.asked)
         self._finalizer = weakref.finalize(self, _release, handle, self.path, self.with_folder)
         return self
 
@@ -109,9 +108,9 @@ def _try(path: Path) -> int | None:
         os.close(handle)  # whoever held it has just deleted it: once more
 
 
-def _say_who(handle: int) -> None:
+def _say_who(handle: int, asked: str | None) -> None:
     os.ftruncate(handle, 0)
-    os.pwrite(handle, json.dumps(vars(Holder.this_process())).encode(), 0)
+    os.pwrite(handle, json.dumps(vars(Holder.this_process(asked))).encode(), 0)
 
 
 def _holder(path: Path) -> Holder | None:

@@ -2,7 +2,7 @@
 
     @dataclass(frozen=True, repr=False)
     class Audit(Result):
-        FILE = "audit.json"
+        FILE, COMMAND = "audit.json", "audit"
         ...
 
 One codec (msgspec) serves all of it, so the file, the schema and the type cannot disagree. A field that may be
@@ -39,6 +39,8 @@ class Result(ABC):
 
     #: The JSON file in the run folder.
     FILE: ClassVar[str]
+    #: The command that makes it, as manifests name it.
+    COMMAND: ClassVar[str]
     #: Raised by one when the shape of the file changes.
     FORMAT: ClassVar[int] = 2
 
@@ -99,9 +101,11 @@ class Result(ABC):
 
     def save(self, folder: Path | str) -> list[Path]:
         """Writes what the command writes: the JSON file, the tables, the report and a manifest."""
+        from whyrank.core.caller import Caller
         from whyrank.core.runs import Run
 
-        with Run.open(Path(folder), type(self).__name__, {"result": content_hash(self)}) as run:
+        caller = Caller(asked=f"saved from Python: {type(self).__name__}.save(...)")
+        with Run.open(folder, self.COMMAND, {"result": content_hash(self)}, caller) as run:
             return run.save(self)
 
     @abstractmethod

@@ -92,14 +92,14 @@ class RunFolder:
 
         `hold=False` is for parts of a run whose own folder is held, and for helpers of the process that holds it;
         with `renew`, a result of the same command with other inputs or versions is done again in its place.
-        `asked` is what the manifest says was asked for, in the caller's words.
+        `asked` is what the manifest and the lock say was asked for, in the caller's words.
         """
         if path.exists() and not path.is_dir():
             raise UserError(
                 "a file stands where the run folder should be", where=path, todo="choose another folder"
             )
         check_writable(path)
-        folder = cls(path, command, inputs, asked, _locked(path) if hold else None)
+        folder = cls(path, command, inputs, asked, _locked(path, asked) if hold else None)
         try:
             folder._check(renew)
             if hold:
@@ -319,15 +319,14 @@ def is_finished(path: Path) -> bool:
     )
 
 
-def _locked(path: Path) -> Lock:
+def _locked(path: Path, asked: str | None) -> Lock:
     """The folder's lock, in it."""
     with disk_errors(path):
         while True:
             path.mkdir(parents=True, exist_ok=True)
             try:
-                return Lock(path / LOCK, with_folder=True).acquire(
-                    todo="wait for it to end, or choose another folder"
-                )
+                lock = Lock(path / LOCK, with_folder=True, asked=asked)
+                return lock.acquire(todo="wait for it to end, or choose another folder")
             except FileNotFoundError:  # somebody who gave it up has just deleted the empty folder: once more
                 continue
 

@@ -61,7 +61,7 @@ def idf(
         "idf": idf_fingerprint(idf),
         "vectors": vectors,
     }
-    with Run.open(out, "idf", inputs, caller) as run:
+    with Run.open(out, IdfDirection.COMMAND, inputs, caller) as run:
         found = run.finished(IdfDirection)
         if found is None:
             found = idf_direction(model, token_idf(model.pieces.tokenizer, idf, opened), vectors)
@@ -107,7 +107,7 @@ def edit(
     )  # fmt: skip
     if ranks:
         what = {"edits": plain(wanted.parts), "idf": idf_fingerprint(idf)}
-        found = dialed.ranked(found, "edit", RankingChoice(run, depth, queries, seed), what, out, caller, wanted)
+        found = dialed.ranked(found, RankingChoice(run, depth, queries, seed), what, out, caller, wanted)
     return saved(found, save, caller)
 
 
@@ -143,7 +143,7 @@ def two_tokens(
         "queries": list(some), "head": head, "scales": list(chosen), "rule": rule, "idf": idf_fingerprint(idf),
         "seed": seed, "what": "experiment",
     }  # fmt: skip
-    with Run.open(out, "edit", inputs, caller) as run:
+    with Run.open(out, TwoTokenExperiment.COMMAND, inputs, caller) as run:
         found = run.finished(TwoTokenExperiment)
         if found is None:
             found = experiment(
@@ -181,7 +181,7 @@ def suppress(
     stage = dialed.first_stage(choice, caller)
     hashed = hashlib.sha256("\n".join(entries).encode()).hexdigest()
     inputs = dialed.inputs(stage, choice) | plain(how) | {"terms": hashed, "idf": idf_fingerprint(idf)}
-    with Run.open(out, "suppress", inputs, caller) as work:
+    with Run.open(out, Suppression.COMMAND, inputs, caller) as work:
         found = work.finished(Suppression) or _suppressed(work, dialed, listed, stage, how, depth)
     if found.knee is None:
         if save is not None:
@@ -231,5 +231,5 @@ def align(
     )  # fmt: skip
     if preview:
         what = {"align": formula, "idf": idf_fingerprint(idf)}
-        found = dialed.ranked(found, "align", RankingChoice(run, depth, queries, seed), what, out, caller)
+        found = dialed.ranked(found, RankingChoice(run, depth, queries, seed), what, out, caller)
     return saved(found, save, caller)

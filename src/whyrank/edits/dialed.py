@@ -111,12 +111,12 @@ class Dialed:
         return Unedited.ranked(self.ranker, self.collection, stage, depth=depth, shards=shards, step=step)
 
     def ranked(
-        self, found: R, command: str, choice: RankingChoice, what: dict[str, Any], out: Path | str | None,
+        self, found: R, choice: RankingChoice, what: dict[str, Any], out: Path | str | None,
         caller: Caller, edit: Edit | None = None,
     ) -> R:  # fmt: skip
         """An edit with the ranking before and after; `what` was edited is an input of the run."""
         stage = self.first_stage(choice, caller)
-        with Run.open(out, command, self.inputs(stage, choice) | what, caller) as run:
+        with Run.open(out, found.COMMAND, self.inputs(stage, choice) | what, caller) as run:
             done = run.finished(type(found))
             if done is None:
                 unedited = self.unedited(stage, choice.depth, run)

@@ -42,6 +42,7 @@ class TwoTokenExperiment(Result):
     """Whether U_0 is what a ranker takes for IDF: one word of a query edited, over scales, beside controls."""
 
     FILE: ClassVar[str] = "edit.json"
+    COMMAND: ClassVar[str] = "edit"
 
     ranker: str
     source: str

@@ -44,6 +44,7 @@ class IdfDirection(Result):
     """Whether a ranker knows how rare a word is: its first singular vectors against IDF."""
 
     FILE: ClassVar[str] = "idf.json"
+    COMMAND: ClassVar[str] = "idf"
 
     ranker: str
     source: str

@@ -237,6 +237,7 @@ class RankingEdit(Edited):
     """An edit, and what it does to a collection's ranking if that was asked for."""
 
     FILE: ClassVar[str] = "edit.json"
+    COMMAND: ClassVar[str] = "edit"
 
     holders: tuple[HolderMoves, ...] = ()
     ranking: RankingChange | None = None
@@ -327,6 +328,8 @@ class EditPreview(RankingEdit):
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Alignment(RankingEdit):
     """A ranker whose dial is set to a collection's own IDF, for all its tokens at once."""
+
+    COMMAND: ClassVar[str] = "align"
 
     what: Literal["alignment"] = "alignment"
     alignment: AlignmentFit

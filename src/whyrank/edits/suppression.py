@@ -77,6 +77,7 @@ class Suppression(Edited):
     """
 
     FILE: ClassVar[str] = "suppress.json"
+    COMMAND: ClassVar[str] = "suppress"
 
     words: int
     skipped: dict[str, tuple[str, ...]]

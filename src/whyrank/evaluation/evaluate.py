@@ -59,7 +59,7 @@ def evaluate(
         "measures": measures,
         "seed": seed,
     }
-    with Run.open(out, "eval", inputs, caller) as opened:
+    with Run.open(out, Evaluation.COMMAND, inputs, caller) as opened:
         result = opened.finished(Evaluation)
         if result is None:
             result = _evaluated(named, judged, measures, seed)

@@ -63,6 +63,7 @@ class Evaluation(Result):
     """Runs measured on the same judgements and compared with the first of them."""
 
     FILE: ClassVar[str] = "evaluation.json"
+    COMMAND: ClassVar[str] = "eval"
 
     runs: tuple[MeasuredRun, ...]
     comparisons: tuple[RunComparison, ...]

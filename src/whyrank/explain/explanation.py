@@ -71,6 +71,7 @@ class Explanation(Result):
     """A score and the words behind it; effects are in the ranker's own score units."""
 
     FILE: ClassVar[str] = "explanation.json"
+    COMMAND: ClassVar[str] = "explain"
 
     ranker: str
     query: str

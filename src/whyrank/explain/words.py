@@ -60,7 +60,7 @@ def explain(
     opened = None if collection is None else collection_of(collection, caller)
     (model,) = rankers_of(ranker, opened, caller, device)
     inputs = {"ranker": model.fingerprint(), "query": query, "document": document, "budget": budget}
-    with Run.open(out, "explain", inputs, caller) as run:
+    with Run.open(out, Explanation.COMMAND, inputs, caller) as run:
         result = run.finished(Explanation)
         if result is None:
             result = _Work(model, query, document, spans, budget, caller.progress).explanation()

@@ -74,7 +74,7 @@ def patch(
         caller.say(f"{sentence}; both texts and their scores are in pairs.parquet")
     patching = Patching(opened, aligned.scored, asked, _reference(opened, asked, skip=skip, pad=pad))
     inputs = _inputs(patching, aligned) | analysis.inputs(aligned.scored)
-    with Run.open(out, "patch", inputs, caller) as run:
+    with Run.open(out, Effects.COMMAND, inputs, caller) as run:
         found = run.finished(Effects)
         if found is not None:
             return found

@@ -53,6 +53,7 @@ class Effects(Result, Summary):
     """What sites of a ranker do to its score on minimal pairs. `metric` names what was analysed in its place."""
 
     FILE: ClassVar[str] = "summary.json"
+    COMMAND: ClassVar[str] = "patch"
 
     ranker: str
     source: str

@@ -81,7 +81,7 @@ def train(
             )
         open_workers(workers)  # what they need is asked for before anything is opened
     planned = _planned(options)
-    with Run.open(out, "train", _inputs(options, planned), caller, hold=process_index() == 0) as place:
+    with Run.open(out, Training.COMMAND, _inputs(options, planned), caller, hold=process_index() == 0) as place:
         return place.finished(Training) or _trained(place, planned, options, workers, device)
 
 

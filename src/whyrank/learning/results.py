@@ -80,6 +80,7 @@ class Training(Result):
     """
 
     FILE: ClassVar[str] = "train.json"
+    COMMAND: ClassVar[str] = "train"
 
     model: str
     backbone: str

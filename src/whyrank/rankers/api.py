@@ -35,6 +35,7 @@ class RankedRun(Result):
     """A new order of the candidates of each query, and what it was made from."""
 
     FILE: ClassVar[str] = "rank.json"
+    COMMAND: ClassVar[str] = "rank"
 
     ranker: str
     source: str
@@ -120,7 +121,7 @@ def rank(
         "candidates": fingerprint_of(candidates),
         "passages": passages,
     }
-    with runs.Run.open(out, "rank", inputs, caller) as where:
+    with runs.Run.open(out, RankedRun.COMMAND, inputs, caller) as where:
         return where.finished(RankedRun) or _ranked(
             where, _by_passages(model, passages), opened, candidates, origin
         )

@@ -82,7 +82,7 @@ def semantic_bm(
         tuple(chosen), tuple(taken), sep, min_samples, seed, origin, depth,
         str(circuit) if isinstance(circuit, Path | str) else None,
     )  # fmt: skip
-    with Run.open(out, "semantic-bm", inputs, caller) as work:
+    with Run.open(out, SemanticBM.COMMAND, inputs, caller) as work:
         known = work.finished(SemanticBM)
         if known is not None:
             return known

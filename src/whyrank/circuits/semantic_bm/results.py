@@ -239,6 +239,7 @@ class SemanticBM(Result):
     paper's; `load("semantic-bm:RUN")` opens the model as a ranker."""
 
     FILE: ClassVar[str] = "semantic_bm.json"
+    COMMAND: ClassVar[str] = "semantic-bm"
 
     ranker: BaseRanker
     collection: str

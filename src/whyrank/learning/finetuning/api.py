@@ -83,7 +83,7 @@ def finetune(
     caller.say(f"{model.name}: {model.source}; reads {model.max_length} tokens of a pair")
     first, origin = first_stage_of(known.collection, run, depth)
     inputs = _inputs(model, known, first, settings)
-    with Run.open(out, "finetune", inputs, caller) as place:
+    with Run.open(out, FineTuning.COMMAND, inputs, caller) as place:
         finished = place.finished(FineTuning)
         if finished is not None:
             return finished

@@ -75,6 +75,7 @@ class FineTuning(Result):
     """
 
     FILE: ClassVar[str] = "finetune.json"
+    COMMAND: ClassVar[str] = "finetune"
 
     ranker: str
     collection: str

@@ -352,6 +352,7 @@ class Disentangled(Result):
     """
 
     FILE: ClassVar[str] = "study.json"
+    COMMAND: ClassVar[str] = "study disentangled"
 
     about: About
     trainings: tuple[TrainedVariant, ...] = ()

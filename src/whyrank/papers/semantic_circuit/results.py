@@ -56,6 +56,7 @@ class SemanticCircuit(Result):
     """The findings of 'Pathway to Relevance' beside what was measured here."""
 
     FILE: ClassVar[str] = "study.json"
+    COMMAND: ClassVar[str] = "study semantic-circuit"
 
     ranker: str
     collection: str

@@ -74,6 +74,7 @@ class Atlas(Result):
     """How several rankers count a term: the comparison, and each ranker's own study."""
 
     FILE: ClassVar[str] = "atlas.json"
+    COMMAND: ClassVar[str] = "study term-frequency"
 
     rankers: tuple[RankerSummary, ...]
     alike: tuple[Likeness, ...]

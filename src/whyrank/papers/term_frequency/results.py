@@ -60,6 +60,7 @@ class TermFrequencyStudy(Result):
     """How one ranker counts a term: heads, positions, saturation, flow, estimators, open questions."""
 
     FILE: ClassVar[str] = "term_frequency.json"
+    COMMAND: ClassVar[str] = "study term-frequency, one ranker"
 
     about: About
     #: Heads by set of pairs; controls as shares of the gap of what they control.

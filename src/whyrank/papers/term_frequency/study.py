@@ -98,7 +98,7 @@ class TermFrequencyOfRankers(Study):
         """One ranker's study; done before, it is only drawn as it is asked for now."""
         sizes = self.sizes.affordable(ranker.encoder)
         inputs = self.inputs() | {"ranker": ranker.fingerprint(), "sizes": vars(sizes)}
-        with Run.open(out, "study term-frequency, one ranker", inputs, caller) as run:
+        with Run.open(out, TermFrequencyStudy.COMMAND, inputs, caller) as run:
             found = run.finished(TermFrequencyStudy)
             if found is not None and found.hide_insignificant == self.hide_insignificant:
                 return found
