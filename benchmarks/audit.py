@@ -1,6 +1,6 @@
 """An audit's speed: forward passes against distinct inputs, and pairs a second against scoring both sides.
 
-    python benchmarks/audit.py [-n 25] [--rounds 3]
+    python benchmarks/audit.py [--documents 25] [--rounds 3]
 
 The same pairs (demo collection, ce-minilm-l12) are scored by the audit, and by sentence-transformers'
 CrossEncoder.predict on each side of each pair, in turn; the median ratio counts. The encoder's own passes are
@@ -29,7 +29,7 @@ def timed(work: Callable[[], object]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-n", type=int, default=25, help="documents an axiom")
+    parser.add_argument("--documents", type=int, default=25, help="documents per axiom")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
 
@@ -37,7 +37,7 @@ def main() -> None:
 
     ours = whyrank.load("ce-minilm-l12")
     theirs = CrossEncoder(str(ours.checkpoint.folder), device="cpu")
-    pairs = make_pairs("all", "demo", [ours], Choices(documents=options.n)).pairs
+    pairs = make_pairs("all", "demo", [ours], Choices(documents=options.documents)).pairs
     sides = [side for pair in pairs for side in realise(pair, ours)]
     distinct = len(set(sides))
     print(f"{len(pairs)} pairs, {len(sides)} sides, {distinct} distinct inputs")

@@ -283,16 +283,16 @@ def run_case(case: Case, count: int, rounds: int) -> bool:
             f"  round {number + 1}: hooks {their_time:.1f} s, ours {our_time:.2f} s, ratio {ratios[-1]:.1f}",
             flush=True,
         )
-    agree, told = agreement(case, ranker, pairs, made, sample, hooked)
+    agree, notes = agreement(case, ranker, pairs, made, sample, hooked)
     if case.papers:
         one = Hooks(ranker, pairs[:4], batch=1)
         cache(one)
         passing, _ = timed(lambda: theirs(one, sample[:6]))
         loop = passing * len(pairs) / 4 * passes / 6
-        told += f"; {loop / our_time:.1f} times the papers' loop"
+        notes += f"; {loop / our_time:.1f} times the papers' loop"
     median = statistics.median(ratios)
     good = median >= case.goal and agree
-    print(f"{case.name} ({case.ranker}): {median:.1f} times fair hooks (goal {case.goal}); {told}", flush=True)
+    print(f"{case.name} ({case.ranker}): {median:.1f} times fair hooks (goal {case.goal}); {notes}", flush=True)
     return good
 
 

@@ -25,9 +25,9 @@ from whyrank.learning.trainer import Trainer
 def training(folder: Path, options: argparse.Namespace) -> Trainer:
     """One split of the demo's queries, as many trainings as seeds."""
     demo = open_demo()
-    told = {"epochs": options.epochs, "max_length": 128, "chunks": 1, "batch": 8}
+    settings = {"epochs": options.epochs, "max_length": 128, "chunks": 1, "batch": 8}
     plan = plan_training(
-        options.model, options.backbone, Judged(demo), first_stage(demo, 50), told, folds=1,
+        options.model, options.backbone, Judged(demo), first_stage(demo, 50), settings, folds=1,
         seeds=range(options.seeds), k=50,
     )  # fmt: skip
     return Trainer(plan, folder, folder / ".work", keep="none")

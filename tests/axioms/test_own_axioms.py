@@ -1,4 +1,4 @@
-"""Axioms of the user's own: by module, by file, by entry point; and what is no axiom is refused in one line."""
+"""Axioms of the user's own: by module, by file, by entry point; and what is not one is refused in one line."""
 
 import sys
 from importlib.metadata import EntryPoint
@@ -66,8 +66,8 @@ def test_a_class_by_entry_point_counts_among_all(module, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{module}:Nothing", "this is no axiom; give a subclass"),
-        ("{module}:Absent", "this is no axiom; give a subclass"),
+        ("{module}:Nothing", "this is not an axiom; give a subclass"),
+        ("{module}:Absent", "this is not an axiom; give a subclass"),
         ("{module}:Nameless", "this axiom has no name"),
         ("no_such_module:Repeated", "unknown axiom 'no_such_module'"),
         ("TFC9:append", "unknown axiom 'TFC9'; did you mean"),

@@ -104,5 +104,5 @@ def test_a_long_document_is_cut_as_the_ranker_cuts_it(tiny):
 
 def test_a_bi_encoder_is_refused(tmp_path):
     ranker = load(str(save(tmp_path)), kind="bi-encoder")
-    with pytest.raises(UserError, match=r"no cross-encoder.*ce-minilm-l12"):
+    with pytest.raises(UserError, match=r"not a cross-encoder.*ce-minilm-l12"):
         cross_encoder(ranker)

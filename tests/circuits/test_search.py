@@ -141,7 +141,7 @@ def test_with_fewer_than_six_queries_the_cut_off_alone_decides():
 
 
 def test_of_few_queries_the_corrected_interval_decides():
-    """Six queries of which one is against the others: the draws alone would leave out 0."""
+    """Six queries of which one is against the others: the draws alone would exclude 0."""
     values = [0.2, 0.25, 0.3, 0.2, 0.6, -0.15]
     found = Shares.of({"terms": rows({"x": {f"q{i}": [v] for i, v in enumerate(values)}})}).resampled
     assert (found.drawn > 0).mean() > 0.975 and not found.interval().leaves_out_zero

@@ -73,4 +73,4 @@ def test_bad_input_is_told_in_one_line(folder, tmp_path, more, said):
 
 def test_a_bi_encoder_is_refused(folder, tmp_path):
     said = one_line(call(folder, "-o", tmp_path / "run", ranker="bi"))
-    assert "no cross-encoder" in said and "ce-minilm-l12" in said
+    assert "not a cross-encoder" in said and "ce-minilm-l12" in said

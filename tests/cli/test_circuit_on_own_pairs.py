@@ -1,4 +1,4 @@
-"""`whyrank circuit` on pairs of a user's own: as `patch` does, refused, padded and said, or left out."""
+"""`whyrank circuit` on pairs of a user's own: as `patch` does, refused, padded and reported, or dropped."""
 
 import json
 import warnings

@@ -279,7 +279,7 @@ def test_half_a_character_is_refused_at_its_line(folder):
     assert "corpus.jsonl:2: half a character" in refuse(folder, corpus_jsonl=content)
 
 
-def test_a_stop_from_the_keyboard_is_told(folder, tmp_path):
+def test_a_stop_from_the_keyboard_is_reported(folder, tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-m", "whyrank", "demo", "-o", str(tmp_path / "o")], stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # a background job ignores it

@@ -89,7 +89,7 @@ def test_what_it_refuses(here, tmp_path):
 
     new, collection = ["--save", tmp_path / "new"], ["--collection", here / "collection"]
     assert "the term 'zebra' is not in the ranker's vocabulary" in refused("--up", "zebra=5", *new)
-    assert "'cat' is no edit" in refused("--up", "cat", *new)
+    assert "'cat' is not an edit" in refused("--up", "cat", *new)
     assert "no edit; give --up" in refused(*new)
     assert "a preview needs a collection" in refused("--up", "cat=5", "--preview")
     assert "needs --collection and -o" in refused("--experiment")

@@ -109,8 +109,8 @@ def test_what_it_refuses(place, tmp_path):
     few = one_line(finetune(place, "--collection", tmp_path / "few", out=tmp_path / "x"))
     assert "9 judged queries cannot be split; 10 are needed" in few
     wrong = [
-        (["--ranker", "bi-minilm-l3"], "is no cross-encoder (bi-encoder)"),
-        (["--ranker", "bm25"], "bm25 is no cross-encoder"),
+        (["--ranker", "bi-minilm-l3"], "is not a cross-encoder (bi-encoder)"),
+        (["--ranker", "bm25"], "bm25 is not a cross-encoder"),
     ]
     for how, complaint in wrong:
         assert complaint in one_line(finetune(place, *how, out=tmp_path / "x"))

@@ -155,7 +155,7 @@ def test_too_few_queries_and_a_bi_encoder_are_refused_in_one_line(ranker, tmp_pa
     line = one_line(whyrank("semantic-bm", "--ranker", ranker, *common))
     assert "9 queries" in line and "at least 10 are needed" in line
     line = one_line(whyrank("semantic-bm", "--ranker", save(tmp_path / "bi"), *common))
-    assert "no cross-encoder (bi-encoder)" in line
+    assert "not a cross-encoder (bi-encoder)" in line
     assert not (tmp_path / "x").exists(), "nothing is left of what was refused"
 
 

@@ -42,14 +42,14 @@ def run(place, command, collection, out, capfd):
         else ["--backbone", place / "ranker", *TRAIN]
     )
     call(command, *how, "--collection", place / collection, "-o", place / out)
-    told = json.loads((place / out / f"{command}.json").read_text())
-    return capfd.readouterr().err, told, json.loads((place / out / "manifest.json").read_text())
+    written = json.loads((place / out / f"{command}.json").read_text())
+    return capfd.readouterr().err, written, json.loads((place / out / "manifest.json").read_text())
 
 
 @pytest.mark.parametrize("command", ["finetune", "train"])
 def test_training_learns_from_train_chooses_by_dev_and_tests_on_test(place, command, capfd):
-    printed, told, manifest = run(place, command, "set", command, capfd)
-    split = told["split"] if command == "finetune" else told["folds"][0]
+    printed, written, manifest = run(place, command, "set", command, capfd)
+    split = written["split"] if command == "finetune" else written["folds"][0]
     assert [sorted(split[part], key=lambda qid: int(qid[1:])) for part in ORDER] == [
         names(range(8)), names(range(8, 10)), names(range(10, 13))
     ]  # fmt: skip
@@ -105,8 +105,8 @@ def test_rank_and_eval_take_test_and_say_so(place, capfd):
     call("eval", place / "run", "--qrels", place / "set", "-o", place / "eval")
     source = f"qrels/test.tsv of {place / 'set'}"
     assert f"judgements: {source}, 3 queries, 9 judgements" in capfd.readouterr().err
-    told = json.loads((place / "eval" / "manifest.json").read_text())["judgements"]
-    assert told == {"source": source, "queries": 3, "judgements": 9}
+    written = json.loads((place / "eval" / "manifest.json").read_text())["judgements"]
+    assert written == {"source": source, "queries": 3, "judgements": 9}
     with pytest.raises(UserError):
         call("eval", place / "run", "--qrels", f"{place / 'set'}#train")
     assert "judgements: qrels/train.tsv" in capfd.readouterr().err

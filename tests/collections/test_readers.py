@@ -106,7 +106,7 @@ def texts_of(path: Path) -> list[Any]:
         (texts_of, '{"_id": "1", "title": " ", "text": ""}', ":1", "document '1' is empty"),
         (texts_of, '{"_id": "1", "text": "x"}\n{"_id": "2"}', ":2", "no 'text'"),
         (texts_of, '{"text": "x"}', ":1", "no '_id'"),
-        (texts_of, '{"_id": null, "text": "x"}', ":1", "None is no identifier"),
+        (texts_of, '{"_id": null, "text": "x"}', ":1", "None is not an identifier"),
         (texts_of, '{"_id": "1", "text": 5}', ":1", "the text must be a string"),
         (texts_of, '{"_id": "1"', ":1", "not JSON"),
         (texts_of, "1\tok\n2 no tab", ":2", "2 columns are expected, 1 column found"),

@@ -68,7 +68,7 @@ def test_a_damaged_list_is_damage(folder: Path, text: str) -> None:
     assert (damage(folder) or "").startswith(f"file {CHECKSUMS}: ")
 
 
-def test_a_folder_without_a_list_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_a_list_is_reported(tmp_path: Path) -> None:
     assert not has_checksums(tmp_path)
     assert damage(tmp_path) == "it does not list its files"
 

@@ -81,8 +81,8 @@ def test_edits_save_as_json(edits):
 @pytest.mark.parametrize(
     ("make", "complaint"),
     [
-        (lambda: TermEdit.parse("berlin", "up"), "'berlin' is no edit"),
-        (lambda: TermEdit.parse("berlin=much", "up"), "'berlin=much' is no edit"),
+        (lambda: TermEdit.parse("berlin", "up"), "'berlin' is not an edit"),
+        (lambda: TermEdit.parse("berlin=much", "up"), "'berlin=much' is not an edit"),
         (lambda: TermEdit.parse("=5", "up"), "without a term"),
         (lambda: TermEdit.parse("cat=0.5", "up"), "a scale of 0.5 for 'cat'"),
         (lambda: TermEdit.parse("cat=inf", "up"), "a scale of inf"),

@@ -153,9 +153,9 @@ def test_what_it_refuses(ranker, tmp_path):
         experiment(dialed(ranker), {"q": "the cat"})
     with pytest.raises(UserError, match="layers are 0 to 2"):
         experiment(dialed(ranker), QUERIES, head="7.1")
-    with pytest.raises(UserError, match="is no head"):
+    with pytest.raises(UserError, match="is not a head"):
         experiment(dialed(ranker), QUERIES, head="L1.mlp")
     other = load(str(save(tmp_path)), pooling="cls")
-    with pytest.raises(UserError, match="no cross-encoder"):
+    with pytest.raises(UserError, match="not a cross-encoder"):
         experiment(dialed(other), QUERIES, head="1.1")
     assert WordPair("q", "cat mat", "cat", "mat").pairs[1][1] == "mat mat mat"

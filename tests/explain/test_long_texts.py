@@ -1,4 +1,4 @@
-"""Long texts: only what is read is taken out, a bounded number of texts is scored, what is left out is said."""
+"""Long texts: only what is read is taken out, a bounded number of texts is scored, what is dropped is reported."""
 
 import random
 import time

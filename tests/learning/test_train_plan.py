@@ -52,7 +52,7 @@ def test_judged_queries_that_the_first_stage_does_not_find_count_as_0(tmp_path):
     assert values["qy"] == values["qz"] == 0 and result.first_stage_values["nDCG@20"]["qz"] == 0
 
 
-def test_queries_of_which_only_the_beginning_is_read_are_told(tmp_path):
+def test_queries_of_which_only_the_beginning_is_read_are_reported(tmp_path):
     long = {**QUERIES, "q3": "how many " + "cat " * 6, "q5": "how many " + "dog " * 4}
     collection = Collection.from_records("long", DOCUMENTS, long, QRELS)
     for length, cut in ((16, ("q3", "q5")), (22, ("q3",)), (24, ())):  # a half less four: 4, 7 and 8 pieces
@@ -96,7 +96,7 @@ def test_a_measure_that_every_order_has_the_same_of_cannot_choose(tmp_path, give
     assert plan(tmp_path, select="P@3", validation_depth=6).settings.select == "P@3"
 
 
-def test_the_files_that_models_on_words_do_without_can_be_told(tmp_path):
+def test_the_files_that_models_on_words_do_without_are_known(tmp_path):
     assert plan(tmp_path, model="drmm", vectors="none").network == plan(tmp_path, model="drmm").network
 
 

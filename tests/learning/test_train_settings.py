@@ -136,7 +136,7 @@ def test_a_toml_file(tmp_path):
         read_toml(tmp_path / "none.toml")
 
 
-def as_told(value):
+def as_documented(value):
     """As the guide writes it, and `--set` takes it."""
     return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -165,7 +165,7 @@ def test_the_guide_has_every_setting_with_its_default():
     default = TrainSettings()
     for name in names_of(TrainSettings):
         value = getattr(default, name)
-        assert given[name] == (",".join(value) if isinstance(value, tuple) else as_told(value)), name
+        assert given[name] == (",".join(value) if isinstance(value, tuple) else as_documented(value)), name
 
 
 def test_the_guide_has_every_setting_of_every_model_with_its_default():
@@ -175,6 +175,6 @@ def test_the_guide_has_every_setting_of_every_model_with_its_default():
     known = {name: model_class(name).Settings() for name in MODELS}
     for model, settings in known.items():
         for name, value in vars(settings).items():
-            assert given[name].get(model, given[name].get("all")) == as_told(value), f"{name} of {model}"
+            assert given[name].get(model, given[name].get("all")) == as_documented(value), f"{name} of {model}"
     for name, models in given.items():
         assert all(name in vars(known[model]) for model in models if model != "all"), name

@@ -300,7 +300,7 @@ def test_axioms_are_compared_over_the_same_pairs_with_seeds_averaged():
     rows["d1"] = rows["d1"][:-1]  # one pair did not fit it
     found = {one.axiom: one for one in axioms_compared(rows, names)}
     tfc1, lnc1 = found["TFC1"], found["LNC1"]
-    assert tfc1.difference.pairs == 14 and lnc1.difference.pairs == 7, "a pair that one ranker lacks is left out"
+    assert tfc1.difference.pairs == 14 and lnc1.difference.pairs == 7, "a pair that one ranker lacks is dropped"
     b, d = (np.mean([holds[name][:14] for name in names[group]], axis=0) for group in ("bert", "dgre"))
     assert tfc1.holds["dgre"].value == pytest.approx(d.mean())
     assert tfc1.difference.value == pytest.approx((d - b).mean())

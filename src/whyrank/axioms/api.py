@@ -107,7 +107,7 @@ def parse_ranks(text: str | None) -> tuple[tuple[int, int], ...]:
         first, dash, last = part.strip().partition("-")
         numbers = first.isdigit() and (last.isdigit() or not dash)
         if not numbers or int(first) < 1 or int(last or first) < int(first):
-            raise UserError(f"'{part}' is no band of ranks", todo="write for example 1-10,91-100")
+            raise UserError(f"'{part}' is not a band of ranks", todo="write for example 1-10,91-100")
         bands.append((int(first), int(last or first)))
     return tuple(bands)
 

@@ -3,7 +3,7 @@
     TFC1("append")                   prints as it parses: TFC1:append
     TFC2("cumulative", most=5)       TFC2:cumulative:most=5
 
-Its text, equality and hash hold all its parameters (those at their default are left out of the text). One file
+Its text, equality and hash hold all its parameters (the text omits those at their default). One file
 each, with the definition and its citation, registered by name (`registry.py`).
 
 An axiom of your own is a subclass with a `name` and `drafts`:

@@ -145,7 +145,7 @@ def _module(name: str) -> ModuleType | None:
 def _checked(cls: Any, where: str) -> type[Axiom]:
     """A class that can be used as an axiom."""
     if not (isinstance(cls, type) and issubclass(cls, Axiom)):
-        raise UserError("this is no axiom", where=where, todo="give a subclass of whyrank.Axiom")
+        raise UserError("this is not an axiom", where=where, todo="give a subclass of whyrank.Axiom")
     name = getattr(cls, "name", None)
     if not (isinstance(name, str) and name.strip() and ":" not in name and "," not in name):
         raise UserError("this axiom has no name", where=where, todo="give the class a text `name` without : or ,")

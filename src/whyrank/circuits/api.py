@@ -115,7 +115,7 @@ def circuit(
 
     `pairs`: files or pairs; TFC1 and STMC1 to search with, TFC2 and LNC1 to test counting and length. `threshold`:
     the least |share of the gap| of a sender, `relative` to the largest, a `quantile`, or a `share`; `decide`:
-    `interval` (must leave out 0), `sure` (above the cut-off in 97.5% of draws) or `point`. `pairs_to_logits` and
+    `interval` (must exclude 0), `sure` (above the cut-off in 97.5% of draws) or `point`. `pairs_to_logits` and
     `pairs_to_heads` count pairs of all sets together. `idf`: `collection`, `wordfreq` or a file; by default it is
     counted in the pairs' documents. Pairs that do not align are refused, or dropped (`skip`), or padded (`pad`).
     With `out` the result is also written as a run folder, and work that was killed goes on.
@@ -155,7 +155,7 @@ def circuit(
 
 
 def open_cross_encoder(ranker: str | Ranker, max_length: int | None, device: str, caller: Caller) -> CrossEncoder:
-    """The cross-encoder, reading at most so many tokens; what it is, is said."""
+    """The cross-encoder, reading at most `max_length` tokens; what it is, is said."""
     if isinstance(ranker, str):
         settings: dict[str, Any] = {} if max_length is None else {"max_length": max_length}
         ranker = load(ranker, device=device, **settings)

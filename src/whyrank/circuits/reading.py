@@ -105,7 +105,7 @@ def cross_encoder(ranker: Ranker) -> CrossEncoder:
     """The ranker, if query and document meet in its attention."""
     if not isinstance(ranker, CrossEncoder):
         raise UserError(
-            f"{ranker.name} is no cross-encoder ({ranker.kind})",
+            f"{ranker.name} is not a cross-encoder ({ranker.kind})",
             todo="query and document meet only in a cross-encoder: choose one, such as ce-minilm-l12",
         )
     return ranker

@@ -4,7 +4,7 @@ Three cut-offs on |share of the gap|, of which the highest holds: a part of the 
 default), a quantile of all shares, and an absolute share of the gap, below which nothing is followed whatever the
 largest is. 'Top 30% of causal importance' in the paper may be any of these.
 
-The interval decides: a sender above the cut-off is kept when its interval leaves out 0, and is borderline when
+The interval decides: a sender above the cut-off is kept when its interval excludes 0, and is borderline when
 not. `sure` is stricter: it must be above the cut-off in 97.5% of the bootstrap's draws, in each of which the
 cut-off is taken anew; `point` asks for nothing more than the cut-off. With fewer than 6 queries there is no
 interval, and the cut-off is all that decides.

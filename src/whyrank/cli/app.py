@@ -100,11 +100,11 @@ def main() -> None:
         _explain_usage(error)
         sys.exit(2)
     except OSError as error:
-        told = disk_error(error)
-        if told is None:
+        on_disk = disk_error(error)
+        if on_disk is None:
             complain(BUG)
             raise
-        complain(str(told))
+        complain(str(on_disk))
         sys.exit(2)
     except (KeyboardInterrupt, typer.Abort):
         complain(MESSAGE)

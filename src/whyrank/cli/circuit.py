@@ -26,7 +26,7 @@ def circuit(
         str, typer.Option(help="Least |share of the gap|: relative (to the largest), quantile, share; all hold.")
     ] = "relative=0.3,share=0.01",
     decide: Annotated[
-        str, typer.Option(help="interval: must leave out 0; sure: above the cut-off in 97.5% of draws; point.")
+        str, typer.Option(help="interval: must exclude 0; sure: above the cut-off in 97.5% of draws; point.")
     ] = "interval",
     pairs_to_logits: Annotated[int, typer.Option(min=2, help="Pairs of all sets, heads to the logits.")] = 500,
     pairs_to_heads: Annotated[

@@ -74,7 +74,7 @@ def _show(result: EditPreview) -> None:
 def _check_experiment(edits: bool, collection: str | None, out: Path | None) -> None:
     """What goes together, before anything is loaded."""
     if edits:
-        todo = "leave out --up, --down, --preview, --save"
+        todo = "drop --up, --down, --preview, --save"
         raise UserError("--experiment edits words of the queries by itself", todo=todo)
     if not (collection and out):
         raise UserError("--experiment needs --collection and -o", todo="give both")

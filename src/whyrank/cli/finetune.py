@@ -29,13 +29,11 @@ def finetune(
     batch: Annotated[int, typer.Option(min=1, help="Pairs per step.")] = 16,
     max_length: Annotated[int, typer.Option(min=8, help="Tokens of a pair that are read.")] = 256,
     positive: Annotated[int, typer.Option(min=1, help="Documents graded so or higher are relevant.")] = 1,
-    patience: Annotated[
-        int | None, typer.Option(min=1, help="Stop after so many epochs without a better one.")
-    ] = None,
+    patience: Annotated[int | None, typer.Option(min=1, help="Stop after N epochs without a better one.")] = None,
     depth: options.Depth = 100,
     run: Annotated[Path | None, typer.Option(help="Your candidates, a TREC run; default: BM25's.")] = None,
     queries: Annotated[
-        int | None, typer.Option("--queries", min=1, help="Only the first so many judged queries.")
+        int | None, typer.Option("--queries", min=1, help="Only the first N judged queries.")
     ] = None,
     seed: Annotated[
         int,

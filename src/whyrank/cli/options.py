@@ -28,7 +28,7 @@ Documents = Annotated[
 Seed = Annotated[
     int,
     typer.Option(
-        "--seed", min=0, max=2**32 - 1, help="The same seed gives the same pairs, and the same intervals."
+        "--seed", min=0, max=2**32 - 1, help="Random seed: the same seed, the same pairs and the same intervals."
     ),
 ]
 FromRun = Annotated[Path | None, typer.Option("--run", help="Your candidates, a TREC run; default: BM25's.")]
@@ -37,7 +37,7 @@ TermPolicy = Annotated[
 ]
 FillerPolicy = Annotated[str, typer.Option("--filler", help="a, mask, random or frequency.")]
 Depth = Annotated[int, typer.Option("--depth", min=1, help="How many of each query's candidates to take.")]
-Queries = Annotated[int | None, typer.Option("--queries", min=1, help="Only the first so many queries.")]
+Queries = Annotated[int | None, typer.Option("--queries", min=1, help="Only the first N queries.")]
 Device = Annotated[str, typer.Option("--device", help="Where the model runs: cpu, cuda, cuda:1, mps.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of tables.")]
 Ranks = Annotated[str | None, typer.Option("--ranks", help="Bands of ranks instead: 1-10,91-100.")]

@@ -28,10 +28,10 @@ def semantic_bm(
     heads: Annotated[str | None, typer.Option(help="The matching heads instead: 0.8,1.7,L2.H1, ...")] = None,
     run: Annotated[Path | None, typer.Option(help="Your candidates, a TREC run; default: BM25's.")] = None,
     depth: options.Depth = 20,
-    queries: Annotated[int | None, typer.Option(min=1, help="Only the first so many queries.")] = None,
+    queries: Annotated[int | None, typer.Option(min=1, help="Only the first N queries.")] = None,
     sep: Annotated[bool, typer.Option("--sep", help="Count attention to the final [SEP] as matching.")] = False,
     min_samples: Annotated[
-        int, typer.Option(min=0, help="Paper's protocol: query lengths with more than so many samples.")
+        int, typer.Option(min=0, help="Paper's protocol: query lengths with more than N samples.")
     ] = 500,
     idf: Annotated[str, typer.Option(help="collection, wordfreq or a file: which way U0 points.")] = "collection",
     max_length: Annotated[

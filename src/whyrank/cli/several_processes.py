@@ -28,7 +28,7 @@ LISTEN_ON = ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME")
 
 
 def run_in_processes(count: int) -> int:
-    """Runs this same command line in so many processes; returns the exit code: 0, or that of one that failed."""
+    """Runs this same command line `count` times; returns the exit code: 0, or that of one that failed."""
     if find_spec("accelerate") is None:
         raise UserError("several processes need accelerate", todo="install it: pip install 'whyrank[train]'")
     with tempfile.TemporaryDirectory(prefix="whyrank-") as folder:

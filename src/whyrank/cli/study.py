@@ -31,7 +31,7 @@ def semantic_circuit(
         list[str] | None, typer.Option("--with", help="Also 'finetune' (hours on two cores).")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small sizes: about eight minutes, not to believe in.")
+        bool, typer.Option("--quick", help="Small sizes: about eight minutes, not for conclusions.")
     ] = False,
     seed: options.Seed = 0,
 ) -> None:

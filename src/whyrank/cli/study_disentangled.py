@@ -25,9 +25,9 @@ def disentangled(
     seeds: Annotated[int | None, typer.Option(min=1, help="Trainings of BERT and of DGRe; default 3.")] = None,
     other_seeds: Annotated[int | None, typer.Option(min=1, help="Trainings of all others; default 1.")] = None,
     queries: Annotated[
-        int | None, typer.Option(min=1, help="Only the first n queries (of a fixed test's: to learn from).")
+        int | None, typer.Option(min=1, help="Only the first N queries (of a fixed test's: to learn from).")
     ] = None,
-    tests: Annotated[int | None, typer.Option(min=1, help="Only the first n queries of a fixed test.")] = None,
+    tests: Annotated[int | None, typer.Option(min=1, help="Only the first N queries of a fixed test.")] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Default 5; the paper: 20.")] = None,
     max_length: Annotated[int | None, typer.Option(min=10, help="Tokens of a sequence; default 128.")] = None,
     chunks: Annotated[int | None, typer.Option(min=1, help="Sequences per document; default 2.")] = None,
@@ -65,9 +65,7 @@ def disentangled(
     train_qrels: Annotated[
         str | None, typer.Option(help="Judgements to learn from, a file or a collection; the own are the test.")
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Train so many models at a time, one thread each.")
-    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Train N models at a time, one thread each.")] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Small sizes: less than ten minutes, not for conclusions.")
     ] = False,

@@ -17,7 +17,7 @@ SHOWN = 5
 
 def suppress(
     ranker: editing.OneRanker,
-    terms: Annotated[Path, typer.Option(help="The words to suppress: a text file, one a line, # for comments.")],
+    terms: Annotated[Path, typer.Option(help="The words to suppress: a text file, one per line, # for comments.")],
     collection: options.CollectionName,
     out: options.RunFolderPath,
     save: editing.Save = None,

@@ -57,13 +57,13 @@ def train(
         int | None, typer.Option("--depth", min=1, help="How many of each query's candidates; default 100.")
     ] = None,
     queries: Annotated[
-        int | None, typer.Option("--queries", min=1, help="Only the first so many judged queries.")
+        int | None, typer.Option("--queries", min=1, help="Only the first N judged queries.")
     ] = None,
     processes: Annotated[
-        int, typer.Option(min=1, help="Share each batch among so many processes (or GPUs) of this machine.")
+        int, typer.Option(min=1, help="Share each batch among N processes (or GPUs) of this machine.")
     ] = 1,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Train so many folds and seeds at a time, one thread each.")
+        int | None, typer.Option(min=1, help="Train N folds and seeds at a time, one thread each.")
     ] = None,
     keep_models: Annotated[
         str | None, typer.Option(help="Models to keep: all, first or none; default all.")

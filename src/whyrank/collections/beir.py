@@ -24,7 +24,7 @@ def open_folder(
 ) -> Collection:
     """The collection in a BEIR folder, judged by one split, with `run.trec` as its first stage if it is there.
 
-    Queries that only other splits judge are left out, as in BEIR's own loader, and unjudged ones stay;
+    Queries that only other splits judge are dropped, as in BEIR's own loader, and unjudged ones stay;
     `all_queries` keeps them all, for folders whose files in qrels/ are different judges of the same queries.
     """
     corpus, queries = (needed(folder, file) for file in ("corpus.jsonl", "queries.jsonl"))

@@ -55,7 +55,7 @@ def query(line: Line, qid: Any, text: str) -> tuple[Line, Query]:
 def identifier(line: Line, value: Any, of: str) -> str:
     """An identifier as text; JSON may write it as a whole number."""
     if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
-        raise line.wrong(f"{value!r} is no identifier of a {of}", "it must be text or a whole number")
+        raise line.wrong(f"{value!r} is not an identifier of a {of}", "it must be text or a whole number")
     name = str(value).strip()
     if found := CONTROL.search(name):
         raise line.wrong(f"the identifier {name[:80]!r} of a {of} holds {named(found)}", "take it out")

@@ -64,7 +64,7 @@ def _load(name: str) -> Any:
     try:
         import ir_datasets
     except ImportError as error:
-        what = f"{name!r} is no file or folder here, and reading it as an ir_datasets id needs an extra"
+        what = f"{name!r} is not a file or folder here, and reading it as an ir_datasets id needs an extra"
         raise UserError(what, todo="run: pip install whyrank[datasets]") from error
     try:
         return ir_datasets.load(name)

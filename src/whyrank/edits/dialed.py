@@ -36,7 +36,7 @@ R = TypeVar("R", bound=RankingEdit)
 
 @dataclass(frozen=True)
 class RankingChoice:
-    """What a change is tried on: the first `depth` documents of a first stage (BM25's), of so many queries."""
+    """What a change is tried on: the first `depth` documents of a first stage (BM25's), of `queries` queries."""
 
     run: FirstStage | None = None
     depth: int = 20
@@ -159,7 +159,7 @@ def check_call(preview: bool, collection: object, out: object, save: Path | str 
     if preview and collection is None:
         raise UserError("a preview needs a collection to rank", todo="give collection")
     if out is not None and not preview:
-        raise UserError("out is for a preview", todo="leave it out; save names the checkpoint's folder")
+        raise UserError("out is for a preview", todo="drop it; save names the checkpoint's folder")
     if save is not None:
         check_target(Path(save))
 

@@ -82,7 +82,7 @@ class TermEdit:
         term, mark, scale = text.rpartition("=")
         number = _number(scale)
         if not mark or number is None:
-            raise UserError(f"'{text}' is no edit", todo="write a term and a scale: berlin=5")
+            raise UserError(f"'{text}' is not an edit", todo="write a term and a scale: berlin=5")
         return cls(term.strip(), direction, number, rule)
 
     def __str__(self) -> str:

@@ -68,7 +68,7 @@ def idf_figures(result: IdfDirection) -> Figures:
 
 
 def plot_words(axes: Axes, words: Sequence[Word]) -> Axes:
-    """One dot per word (every so many-th of many), some named, and the mean of U_0 in steps of IDF."""
+    """One dot per word (every n-th of many), some named, and the mean of U_0 in steps of IDF."""
     order = sorted(words, key=lambda word: word[1])
     dots = order[:: max(1, -(-len(order) // MOST_DOTS))]
     bare(axes).plot(

@@ -218,6 +218,6 @@ def _head(dial: Dial, head: str | None) -> Site | None:
         return None
     ranker, site = cross_encoder(dial.ranker), Site.parse(head)
     if site.head is None:
-        raise UserError(f"'{head}' is no head", todo="write a layer and a head: 10.1")
+        raise UserError(f"'{head}' is not a head", todo="write a layer and a head: 10.1")
     site.check(ranker.encoder.layers, ranker.encoder.heads)
     return site

@@ -2,7 +2,7 @@
 
 Every statistic with an interval is a function of how often each query counts: a mean is sum(w_q sum_q) over
 sum(w_q n_q), and so are ratios of sums, correlations, fits. `resample` evaluates it with all queries, in each
-draw, and with each query left out; `Resampled.intervals` makes intervals of that.
+draw, and with each query dropped; `Resampled.intervals` makes intervals of that.
 
 More than 15 queries: the middle 95% of the draws. From 6 to 15 that is too narrow (coverage .84 at 6 queries), so
 the interval reaches as far as the farther of
@@ -112,7 +112,7 @@ def resample(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Resampled:
-    """The statistic of so many clusters, drawn again and again.
+    """The statistic of this many clusters, drawn again and again.
 
     `present` says on how many of the clusters each statistic rests [m]; unless given, on all.
     """

@@ -37,7 +37,7 @@ class ClusteredMoments:
         self._sums: dict[str, np.ndarray] = {}
 
     def add(self, cluster: str, x: np.ndarray, y: np.ndarray) -> None:
-        """Observations x [n] and y [series, n]; pairs in which x is NaN are left out."""
+        """Observations x [n] and y [series, n]; pairs in which x is NaN are dropped."""
         import numpy as np
 
         known = np.isfinite(x)
@@ -109,7 +109,7 @@ def independent_pearson(x: np.ndarray, y: np.ndarray) -> Pearson:
 
         tanh(atanh r +- z / sqrt(n - 3))
 
-    Pairs of which one is NaN are left out.
+    Pairs of which one is NaN are dropped.
     """
     import numpy as np
 

@@ -4,7 +4,7 @@ Conventions, all trec_eval's (with its option -c):
 
 - only scores order a run, ranks do not, and documents with equal scores come in descending order of their docno;
 - a query that is judged but not retrieved counts as 0;
-- a query that is retrieved but not judged is left out (`unjudged` counts them);
+- a query that is retrieved but not judged is dropped (`unjudged` counts them);
 - documents that are not judged are not relevant.
 """
 
@@ -71,7 +71,7 @@ def mean(values: Iterable[Value]) -> dict[str, float]:
 
 
 def unjudged(run: AnyRun, qrels: Qrels) -> list[str]:
-    """The queries of a run that no judgement is for, which evaluation leaves out."""
+    """The queries of a run that no judgement is for, which evaluation drops."""
     return [qid for qid in run if qid not in qrels]
 
 

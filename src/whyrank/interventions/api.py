@@ -65,6 +65,7 @@ def patch(
     at_least("min_gap", min_gap, 0)
     asked = PatchOptions(**options)
     analysis = Analysis.of(asked, keep, min_gap, hide_insignificant, metric, compare)
+    _check_file(pairs)
     opened = neural(ranker, max_length, device)
     caller.say(f"{opened.name}: {opened.source}; {opened.encoder}")
     opened.check_side(asked.side)
@@ -98,11 +99,15 @@ def neural(ranker: Ranker | str, max_length: int | None = None, device: str = "c
     return loaded
 
 
+def _check_file(pairs: Pairs) -> None:
+    """Raises where there is no pairs file, before anything is loaded."""
+    if isinstance(pairs, Path | str) and not Path(pairs).is_file():
+        raise UserError("no such file", where=pairs, todo="make one: whyrank pairs --axiom TFC1 ...")
+
+
 def _aligned(ranker: NeuralRanker, pairs: Pairs, side: str, **how: Any) -> AlignedPairs:
     if isinstance(pairs, AlignedPairs):
         return pairs
-    if isinstance(pairs, Path | str) and not Path(pairs).is_file():
-        raise UserError("no such file", where=pairs, todo="make one: whyrank pairs --axiom TFC1 ...")
     return aligned_pairs(ranker, pairs, side, **how)
 
 

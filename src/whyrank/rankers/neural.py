@@ -83,8 +83,8 @@ class NeuralRanker(Ranker):
         """Of the weights as they are now (an edit changes it), the config, the tokenizer, and how all are read."""
         settings = {key: value for key, value in self.checkpoint.settings.items() if key != "kind"}
         config = {key: value for key, value in self.checkpoint.config.items() if key not in NOT_CONTENT}
-        told = [self.kind, settings, config, self.max_length, self.pieces.types, self.pieces.pad_id]
-        digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode())
+        identity = [self.kind, settings, config, self.max_length, self.pieces.types, self.pieces.pad_id]
+        digest = hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode())
         self.pieces.tokenizer.no_truncation()
         digest.update(self.pieces.tokenizer.to_str().encode())
         for name, weight in self.encoder.anatomy.module.state_dict().items():

@@ -10,7 +10,7 @@ POOLINGS = ("cls", "mean")
 
 
 def mean_rows(hidden: Tensor, inputs: Inputs) -> Tensor:
-    """[B, S, d] -> [B, d], padding left out."""
+    """[B, S, d] -> [B, d], without padding."""
     if inputs.mask is None:
         return hidden.mean(dim=1)
     real = inputs.mask[..., None].to(hidden.dtype)

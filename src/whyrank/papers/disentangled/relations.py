@@ -74,7 +74,7 @@ def read(network: TransformerNetwork, embeddings: Tensor, qid: str, pair: Pair) 
 
 def near_threshold(readings: Sequence[Reading], share: float = UNRELATED) -> float:
     """The cosine that this share of unrelated pairs of words reach: each query with the next other query's
-    document, the same words left out."""
+    document, the same words dropped."""
     found: list[Tensor] = []
     for i, one in enumerate(readings):
         others = (readings[(i + j) % len(readings)] for j in range(1, len(readings)))

@@ -190,5 +190,5 @@ def _check_wordnet() -> None:
     try:
         wordnet_synonyms("word")
     except UserError as error:
-        todo = f"{error.todo}; or leave out the part 'opened' (only)"
+        todo = f"{error.todo}; or drop the part 'opened' (only)"
         raise UserError(f"the audits need WordNet: {error.what}", where=error.where, todo=todo) from error
