@@ -14,7 +14,7 @@ from whyrank.rankers.load import load
 
 SMALL = {
     "threshold": "relative=0.4", "decide": "point", "pairs_to_heads": 6, "pairs_to_logits": 12, "randoms": 1,
-    "steps": 1,
+    "search_steps": 1,
 }  # fmt: skip
 
 

@@ -32,7 +32,7 @@ def folder(tmp_path_factory):
 def call(folder, *more, ranker="ce"):
     files = [word for name in ("TFC1", "STMC1", "TFC2", "LNC1") for word in ("--pairs", folder / f"{name}.jsonl")]
     return whyrank("circuit", "--ranker", folder / ranker, *files, "--threshold", "relative=0.4", "--decide",
-                   "point", "--pairs-to-heads", "8", "--randoms", "2", "--steps", "2", *more)  # fmt: skip
+                   "point", "--pairs-to-heads", "8", "--randoms", "2", "--search-steps", "2", *more)  # fmt: skip
 
 
 def test_what_it_writes(folder, tmp_path):

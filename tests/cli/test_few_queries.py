@@ -27,7 +27,16 @@ def two(tmp_path):
 
 def test_a_circuit_of_two_pairs(ranker, two, tmp_path, capsys):
     """It printed [.001, .001]."""
-    small = ["--pairs-to-logits", "2", "--pairs-to-heads", "2", "--threshold", "relative=0.5", "--steps", "1"]
+    small = [
+        "--pairs-to-logits",
+        "2",
+        "--pairs-to-heads",
+        "2",
+        "--threshold",
+        "relative=0.5",
+        "--search-steps",
+        "1",
+    ]
     whyrank_here("circuit", "--ranker", ranker, "--pairs", two, *small, "-o", tmp_path / "run")
     captured = capsys.readouterr()
     assert "too few queries (2) for intervals: heads above the cut-off are kept, none is tested" in captured.err

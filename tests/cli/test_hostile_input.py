@@ -19,7 +19,7 @@ RANKER, COLLECTION = f"ranker {hostile.NAME}", f"collection {hostile.NAME}"
 READS = ["--ranker", RANKER, "--collection", COLLECTION]
 PAIRS = ["--ranker", RANKER, "--pairs", "pairs.jsonl"]
 SEARCH = ["--pairs", "tfc1.jsonl", "--threshold", "relative=0.4", "--decide", "point", "--pairs-to-heads", "8",
-          "--randoms", "1", "--steps", "2"]  # fmt: skip
+          "--randoms", "1", "--search-steps", "2"]  # fmt: skip
 TUNES = ["--seeds", "1", "--epochs", "1", "--conditions", "full", "--depth", "8", "--max-length", "40"]
 TRAINS = ["--backbone", RANKER, "--collection", COLLECTION, "--folds", "1", "--seeds", "1", "--set", "epochs=1",
           "--set", "max_length=40"]  # fmt: skip

@@ -42,7 +42,7 @@ def verbs(place, ranker):
         "edit": lambda **more: whyrank.edit(
             ranker, up=UP, down=DOWN, collection=COLLECTION, depth=9, **how, **more
         ),
-        "align": lambda **more: whyrank.align(ranker, COLLECTION, depth=9, **how, **more),
+        "align": lambda **more: whyrank.align(ranker, COLLECTION, preview=True, depth=9, **how, **more),
         "two_tokens": lambda **more: whyrank.two_tokens(ranker, COLLECTION, scales="1,20", **how, **more),
         "suppress": lambda **more: whyrank.suppress(
             ranker, place / "list.txt", COLLECTION, documents=8, scales="1,10,100,1000", **how, **more
@@ -139,6 +139,13 @@ def test_save_in_the_call_is_the_same_checkpoint(verbs, results, tmp_path):
         tmp_path / "other" / "model.safetensors"
     ).read_bytes()
     assert json.loads((tmp_path / "new" / "edits.json").read_text())["edits"][0]["term"] == "cat"
+
+
+def test_align_ranks_only_for_a_preview_as_on_the_command_line(place, ranker, results):
+    found = whyrank.align(ranker, COLLECTION, idf=str(place / "idf.tsv"))
+    assert found.ranking is None and found.alignment == results["align"][0].alignment
+    with pytest.raises(UserError, match="out is for a preview"):
+        whyrank.align(ranker, COLLECTION, out=place / "never")
 
 
 def test_without_a_collection_nothing_is_ranked(place, ranker):

@@ -209,10 +209,10 @@ def test_other_parts_go_into_the_same_folder_and_share_its_trainings(place, trai
 
 def test_without_our_rows_the_papers_are_trained_and_tabled(place, trained):
     out, sizes = place / "papers", Sizes(**{**vars(TINY), "seeds": 1})
-    run_study(setup(place, sizes), out, ("table5",), FEW, ours=False)
+    run_study(setup(place, sizes), out, ("table5",), FEW, extra_rows=False)
     assert trained == ["dgre-triangle", "dgre"]
     assert {row.name for row in result_of(out).tables["table5"].rows} == {"none", "MINE"}
-    assert not result_of(out).to_do and json.loads((out / "manifest.json").read_text())["ours"] is False
+    assert not result_of(out).to_do and json.loads((out / "manifest.json").read_text())["extra_rows"] is False
 
 
 def test_the_work_is_counted_before_it_begins(place, monkeypatch, capsys):

@@ -98,7 +98,7 @@ def circuit(
     decide: str = "interval",
     pairs_to_logits: int = 500,
     pairs_to_heads: int = 100,
-    steps: int = 6,
+    search_steps: int = 6,
     freeze_mlp: bool = False,
     idf: str | None = None,
     collection: str | Collection | None = None,
@@ -116,9 +116,10 @@ def circuit(
     `pairs`: files or pairs; TFC1 and STMC1 to search with, TFC2 and LNC1 to test counting and length. `threshold`:
     the least |share of the gap| of a sender, `relative` to the largest, a `quantile`, or a `share`; `decide`:
     `interval` (must exclude 0), `sure` (above the cut-off in 97.5% of draws) or `point`. `pairs_to_logits` and
-    `pairs_to_heads` count pairs of all sets together. `idf`: `collection`, `wordfreq` or a file; by default it is
-    counted in the pairs' documents. Pairs that do not align are refused, or dropped (`skip`), or padded (`pad`).
-    With `out` the result is also written as a run folder, and work that was killed goes on.
+    `pairs_to_heads` count pairs of all sets together; `search_steps`: steps down from the logits, at most. `idf`:
+    `collection`, `wordfreq` or a file; by default it is counted in the pairs' documents. Pairs that do
+    not align are refused, or dropped (`skip`), or padded (`pad`). With `out` the result is also written as a run
+    folder, and work that was killed goes on.
     """
     check_counts(2, pairs_to_logits=pairs_to_logits, pairs_to_heads=pairs_to_heads)
     check_counts(1, steps=steps)
@@ -127,7 +128,7 @@ def circuit(
     check_seed(seed)
     search = Search(
         threshold=Threshold.parse(threshold, decide), pairs_to_logits=pairs_to_logits,
-        pairs_to_heads=pairs_to_heads, most_steps=steps, freeze_mlp=freeze_mlp, seed=seed,
+        pairs_to_heads=pairs_to_heads, most_steps=search_steps, freeze_mlp=freeze_mlp, seed=seed,
     )  # fmt: skip
     sizes = Sizes(readings=2 * pairs_to_heads, senders=pairs_to_heads, ablations=pairs_to_heads, randoms=randoms)
     request = CircuitRequest(search, sizes, seed)

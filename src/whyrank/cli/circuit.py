@@ -32,7 +32,7 @@ def circuit(
     pairs_to_heads: Annotated[
         int, typer.Option(min=2, help="Pairs of all sets, heads to other heads, and ablations.")
     ] = 100,
-    steps: Annotated[int, typer.Option(min=1, help="Steps down from the logits, at most.")] = 6,
+    search_steps: Annotated[int, typer.Option(min=1, help="Steps down from the logits, at most.")] = 6,
     freeze_mlp: Annotated[bool, typer.Option("--freeze-mlp", help="Hold MLPs, too, in the search.")] = False,
     idf: Annotated[
         str | None, typer.Option(help="collection, wordfreq or a file; default: counted in the pairs' documents.")
@@ -41,9 +41,7 @@ def circuit(
     randoms: Annotated[int, typer.Option(min=0, help="Random circuits to compare with.")] = 10,
     skip: Annotated[bool, typer.Option("--skip", help="Drop pairs that this ranker cannot align.")] = False,
     pad: options.Pad = False,
-    max_length: Annotated[
-        int | None, typer.Option(min=8, help="Read at most so many tokens: shorter texts, faster.")
-    ] = None,
+    max_length: options.MaxLength = None,
     seed: options.Seed = 0,
     device: options.Device = "cpu",
     json: options.AsJson = False,
@@ -54,9 +52,9 @@ def circuit(
 
     result = find(
         ranker, pairs, threshold=threshold, decide=decide, pairs_to_logits=pairs_to_logits,
-        pairs_to_heads=pairs_to_heads, steps=steps, freeze_mlp=freeze_mlp, idf=idf, collection=collection,
-        randoms=randoms, skip=skip, pad=pad, max_length=max_length, seed=seed, device=device, out=out,
-        caller=terminal(),
+        pairs_to_heads=pairs_to_heads, search_steps=search_steps, freeze_mlp=freeze_mlp, idf=idf,
+        collection=collection, randoms=randoms, skip=skip, pad=pad, max_length=max_length, seed=seed,
+        device=device, out=out, caller=terminal(),
     )  # fmt: skip
     print_json(result) if json else show(result)
     _notes(result)

@@ -24,8 +24,6 @@ Save = Annotated[
 ]
 Preview = Annotated[bool, typer.Option("--preview", help="Show what moves, and what it costs.")]
 RunFolderIfAny = Annotated[Path | None, typer.Option("-o", "--out", help="The run folder to write.")]
-FirstStage = Annotated[Path | None, typer.Option("--run", help="Your candidates, a TREC run; default: BM25's.")]
-Queries = Annotated[int | None, typer.Option("--queries", min=1, help="Only the first so many queries.")]
 Rule = Annotated[
     str, typer.Option("--rule", help="from-one: a scale of 1 changes nothing; authors: -s|U0|, +s|U0|.")
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,7 +30,7 @@ def finetune(
     positive: Annotated[int, typer.Option(min=1, help="Documents graded so or higher are relevant.")] = 1,
     patience: Annotated[int | None, typer.Option(min=1, help="Stop after N epochs without a better one.")] = None,
     depth: options.Depth = 100,
-    run: Annotated[Path | None, typer.Option(help="Your candidates, a TREC run; default: BM25's.")] = None,
+    run: options.FromRun = None,
     queries: Annotated[
         int | None, typer.Option("--queries", min=1, help="Only the first N judged queries.")
     ] = None,

@@ -38,6 +38,9 @@ TermPolicy = Annotated[
 FillerPolicy = Annotated[str, typer.Option("--filler", help="a, mask, random or frequency.")]
 Depth = Annotated[int, typer.Option("--depth", min=1, help="How many of each query's candidates to take.")]
 Queries = Annotated[int | None, typer.Option("--queries", min=1, help="Only the first N queries.")]
+MaxLength = Annotated[
+    int | None, typer.Option("--max-length", min=8, help="Read at most N tokens: shorter texts, faster.")
+]
 Device = Annotated[str, typer.Option("--device", help="Where the model runs: cpu, cuda, cuda:1, mps.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of tables.")]
 Ranks = Annotated[str | None, typer.Option("--ranks", help="Bands of ranks instead: 1-10,91-100.")]

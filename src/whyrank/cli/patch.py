@@ -52,9 +52,7 @@ def patch(
         Path | None, typer.Option(help="Another run of patch: correlate its map with this.")
     ] = None,
     first: Annotated[int | None, typer.Option(min=1, help="Only the first N pairs.")] = None,
-    max_length: Annotated[
-        int | None, typer.Option(min=8, help="Read at most this many tokens: shorter texts, faster.")
-    ] = None,
+    max_length: options.MaxLength = None,
     skip: Annotated[bool, typer.Option("--skip", help="Drop pairs that this ranker cannot align.")] = False,
     pad: options.Pad = False,
     hide_insignificant: Annotated[

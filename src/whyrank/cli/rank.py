@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,7 +15,7 @@ def rank(
     ranker: Annotated[str, typer.Option(help="A folder, a hub id or a short name ('whyrank get' lists them).")],
     collection: options.CollectionName,
     out: options.RunFolderPath,
-    run: Annotated[Path | None, typer.Option(help="Your candidates, a TREC run; default: BM25's.")] = None,
+    run: options.FromRun = None,
     depth: options.Depth = 100,
     queries: options.Queries = None,
     passages: Annotated[

@@ -26,17 +26,15 @@ def semantic_bm(
         Path | None, typer.Option(help="A run of whyrank circuit: its matching heads are the model's.")
     ] = None,
     heads: Annotated[str | None, typer.Option(help="The matching heads instead: 0.8,1.7,L2.H1, ...")] = None,
-    run: Annotated[Path | None, typer.Option(help="Your candidates, a TREC run; default: BM25's.")] = None,
+    run: options.FromRun = None,
     depth: options.Depth = 20,
-    queries: Annotated[int | None, typer.Option(min=1, help="Only the first N queries.")] = None,
+    queries: options.Queries = None,
     sep: Annotated[bool, typer.Option("--sep", help="Count attention to the final [SEP] as matching.")] = False,
     min_samples: Annotated[
         int, typer.Option(min=0, help="Paper's protocol: query lengths with more than N samples.")
     ] = 500,
     idf: Annotated[str, typer.Option(help="collection, wordfreq or a file: which way U0 points.")] = "collection",
-    max_length: Annotated[
-        int | None, typer.Option(min=8, help="Read at most so many tokens: shorter texts, faster.")
-    ] = None,
+    max_length: options.MaxLength = None,
     seed: Annotated[
         int, typer.Option(min=0, max=2**32 - 1, help="Of the splits, the random rivals and the intervals.")
     ] = 0,

@@ -15,7 +15,7 @@ from whyrank.cli.console import command, print_json, say, suggest
 def disentangled(
     out: options.RunFolderPath,
     collection: options.CollectionName = "trec-rag-2024",
-    run: Annotated[Path | None, typer.Option(help="Your candidates, a TREC run; default: BM25's.")] = None,
+    run: options.FromRun = None,
     backbone: Annotated[
         str | None, typer.Option(help="What all transformers start from; default bi-minilm-l6.")
     ] = None,
@@ -50,7 +50,7 @@ def disentangled(
         str | None,
         typer.Option(help="Some parts: table1 to table6, layers, figures, opened; default all."),
     ] = None,
-    ours: Annotated[
+    extra_rows: Annotated[
         bool, typer.Option(help="Rows of Tables 3 and 5 that the paper has not: learned threshold, InfoNCE, CLUB.")
     ] = True,
     query: Annotated[
@@ -84,10 +84,10 @@ def disentangled(
 
     found = study(
         "disentangled", backbone=backbone, collection=collection, out=out, run=run, train_qrels=train_qrels,
-        settings=read_assignments(set_ or []), only=only, models=models, ours=ours, query=query, workers=workers,
-        quick=quick, seed=seed, caller=terminal(), folds=folds, seeds=seeds, other_seeds=other_seeds,
-        queries=queries, tests=tests, epochs=epochs, max_length=max_length, chunks=chunks, batch=batch,
-        depth=depth, positives=positives, word_rate=word_rate,
+        settings=read_assignments(set_ or []), only=only, models=models, extra_rows=extra_rows, query=query,
+        workers=workers, quick=quick, seed=seed, caller=terminal(), folds=folds, seeds=seeds,
+        other_seeds=other_seeds, queries=queries, tests=tests, epochs=epochs, max_length=max_length, chunks=chunks,
+        batch=batch, depth=depth, positives=positives, word_rate=word_rate,
         audit_documents=audit_documents, patched_pairs=patched_pairs, readings=readings,
     )  # fmt: skip
     assert isinstance(found, Disentangled)

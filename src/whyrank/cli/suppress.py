@@ -25,7 +25,7 @@ def suppress(
     min_rise: Annotated[float, typer.Option(min=0, help="Keep pairs whose score rises by more than this.")] = 0.0,
     scales: Annotated[str, typer.Option(help="The scales to try.")] = "1,2,5,10,20,50,100,200,500,1200",
     idf: editing.IdfSource = "collection",
-    run: editing.FirstStage = None,
+    run: options.FromRun = None,
     depth: options.Depth = 20,
     rule: editing.Rule = "from-one",
     seed: options.Seed = 0,

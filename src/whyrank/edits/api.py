@@ -208,12 +208,15 @@ def _suppressed(
 
 
 def align(
-    ranker: str | Ranker, collection: str | Collection, *, preview: bool = True,
+    ranker: str | Ranker, collection: str | Collection, *, preview: bool = False,
     save: Path | str | None = None, idf: str = "collection", formula: str = "bm25",
     run: FirstStage | None = None, depth: int = 20, queries: int | None = None, seed: int = 0,
     device: str = "cpu", out: Path | str | None = None, caller: Caller = SILENT,
 ) -> Alignment:  # fmt: skip
-    """Sets a ranker's IDF dial to a collection's own IDF, for all its tokens at once; `formula`: bm25 or plain."""
+    """Sets a ranker's IDF dial to a collection's own IDF, for all its tokens at once; `formula`: bm25 or plain.
+
+    With `preview` the collection is ranked, too: what moves, and what it costs; `out` is where that is written.
+    """
     check_counts(1, depth=depth, queries=queries)
     check_seed(seed)
     if formula not in FORMULAS:

@@ -18,7 +18,7 @@ EDIT = (
 )  # fmt: skip
 CIRCUIT = (
     "circuit", "--ranker", "ranker", "--pairs", "tfc1.jsonl", "--pairs-to-logits", "3", "--pairs-to-heads", "3",
-    "--randoms", "1", "--steps", "2", "-o", "out",
+    "--randoms", "1", "--search-steps", "2", "-o", "out",
 )  # fmt: skip
 
 

@@ -42,7 +42,7 @@ def _fitted(folder: Path) -> None:
 
 def _circuit(folder: Path) -> None:
     pairs_file(folder)
-    how = ["--pairs-to-logits", "3", "--pairs-to-heads", "3", "--randoms", "1", "--steps", "2"]
+    how = ["--pairs-to-logits", "3", "--pairs-to-heads", "3", "--randoms", "1", "--search-steps", "2"]
     done(folder, "circuit", "--ranker", "ranker", "--pairs", "tfc1.jsonl", *how, "-o", "circuit")
     path = folder / "circuit" / "circuit.json"
     found = json.loads(path.read_text(encoding="utf-8"))

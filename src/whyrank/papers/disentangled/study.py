@@ -59,7 +59,7 @@ def study(
     settings: Mapping[str, str] | None = None,
     only: str | None = None,
     models: str | None = None,
-    ours: bool = True,
+    extra_rows: bool = True,
     query: str | None = None,
     workers: int | None = None,
     quick: bool = False,
@@ -69,8 +69,8 @@ def study(
 ) -> Disentangled:
     """DGRe and its baselines: Tables 1 to 6 and Figures 6 to 8 of the paper; then BERT and DGRe opened.
 
-    `only` some parts (`table2,opened`), `models` some rows of Table 2, without `ours` no rows that the paper has
-    not. `settings` are of all trainings, `sizes` the fields of `Sizes`; `quick` has small ones.
+    `only` some parts (`table2,opened`), `models` some rows of Table 2, without `extra_rows` no rows that the paper
+    has not. `settings` are of all trainings, `sizes` the fields of `Sizes`; `quick` has small ones.
     """
     chosen = _sizes(sizes, quick)
     parts, rows = parse_parts(only), parse_models(models or (QUICK_MODELS if quick else None))
@@ -78,7 +78,7 @@ def study(
     setup = training_setup(collection, start, chosen, run, train_qrels, settings or {}, seed)
     if sizes.get("tests") is not None and setup.what.test is None:
         raise UserError("tests without a fixed test", todo="give queries, or train_qrels to fix a test")
-    return run_disentangled(DisentangledStudy(setup, parts, rows, query, workers, ours, quick), out, caller)
+    return run_disentangled(DisentangledStudy(setup, parts, rows, query, workers, extra_rows, quick), out, caller)
 
 
 def run_disentangled(asked: DisentangledStudy, out: Path, caller: Caller = SILENT) -> Disentangled:
@@ -119,8 +119,8 @@ def training_setup(
 
 @dataclass(frozen=True, eq=False)
 class DisentangledStudy(Study):
-    """Parts of the paper on one collection. `query` is the one that figures show; without `ours` Tables 3 and 5
-    have the paper's rows only."""
+    """Parts of the paper on one collection. `query` is the one that figures show; without `extra_rows` Tables 3
+    and 5 have the paper's rows only."""
 
     NAME: ClassVar[str] = "disentangled"
 
@@ -129,7 +129,7 @@ class DisentangledStudy(Study):
     models: Sequence[str] = MODELS
     query: str | None = None
     workers: int | None = None
-    ours: bool = True
+    extra_rows: bool = True
     quick: bool = False
 
     def inputs(self) -> dict[str, Any]:
@@ -138,7 +138,10 @@ class DisentangledStudy(Study):
         return {**setup.inputs(), "sizes": sizes, "seed": setup.seed, "settings": settings}
 
     def facts(self) -> dict[str, Any]:
-        asked = {"models": list(self.models), "query": self.query, "workers": self.workers, "ours": self.ours}
+        asked = {
+            "models": list(self.models), "query": self.query, "workers": self.workers,
+            "extra_rows": self.extra_rows,
+        }  # fmt: skip
         return {**plain(self.about), **asked}
 
     def results(self, run: Run) -> Iterator[Disentangled]:
@@ -162,7 +165,7 @@ class DisentangledStudy(Study):
 
     @property
     def variants(self) -> list[Variant]:
-        return variants_of(self.parts, self.models, ours=self.ours)
+        return variants_of(self.parts, self.models, extra_rows=self.extra_rows)
 
     @cached_property
     def plan(self) -> Plan:

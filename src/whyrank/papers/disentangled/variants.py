@@ -101,29 +101,31 @@ ROWS: dict[str, tuple[Label, ...]] = {
 
 
 def rows_of(
-    part: str, models: Sequence[str] = MODELS, first: str = "BM25", *, ours: bool = True
+    part: str, models: Sequence[str] = MODELS, first: str = "BM25", *, extra_rows: bool = True
 ) -> tuple[Label, ...]:
-    """A part's rows; `models` are those of Table 2, `first` is the name of the first stage; `ours` are the rows
-    that the paper has not."""
+    """A part's rows; `models` are those of Table 2, `first` is the name of the first stage; `extra_rows` are
+    those that the paper has not."""
     if part == "table2":
         return tuple((first if name == BM25 else VARIANTS[name].title, name) for name in models)
-    rows = [row for row in ROWS.get(part, ()) if ours or not row[0].endswith(OURS)]
+    rows = [row for row in ROWS.get(part, ()) if extra_rows or not row[0].endswith(OURS)]
     return tuple((first if name == BM25 else label, name) for label, name in rows)
 
 
-def variants_of(parts: Iterable[str], models: Sequence[str] = MODELS, *, ours: bool = True) -> list[Variant]:
+def variants_of(parts: Iterable[str], models: Sequence[str] = MODELS, *, extra_rows: bool = True) -> list[Variant]:
     """Everything to train for some parts, each once, the models of Table 2 first."""
-    names = dict.fromkeys(name for part in parts for _, name in rows_of(part, models, ours=ours) if name != BM25)
+    names = dict.fromkeys(
+        name for part in parts for _, name in rows_of(part, models, extra_rows=extra_rows) if name != BM25
+    )
     return [VARIANTS[name] for name in names]
 
 
 def comparisons(
-    part: str, models: Sequence[str] = MODELS, first: str = "BM25", *, ours: bool = True
+    part: str, models: Sequence[str] = MODELS, first: str = "BM25", *, extra_rows: bool = True
 ) -> list[tuple[str, str]]:
     """Which rows of a table are compared: in Table 2 each with BERT and with the first stage, which it re-ranks,
     and DGRe with each; in an ablation each with the first; in Table 3 also adaptive with heuristic, which the
     paper's argument rests on."""
-    labels = [label for label, _ in rows_of(part, models, first, ours=ours)]
+    labels = [label for label, _ in rows_of(part, models, first, extra_rows=extra_rows)]
     if part in ("table2", "table6"):
         found = [(one, "BERT") for one in labels if "BERT" in labels and one != "BERT"]
         found += [("DGRe", one) for one in labels if "DGRe" in labels and one not in ("DGRe", "BERT")]

@@ -165,8 +165,8 @@ class StudyWork:
         tables = {}
         for part in (part for part in ("table2", *ABLATIONS) if part in study.parts):
             orders = ((order, order) for order in self.references if part == "table2")
-            rows = [*rows_of(part, study.models, first, ours=study.ours), *orders]
-            pairs = comparisons(part, study.models, first, ours=study.ours)
+            rows = [*rows_of(part, study.models, first, extra_rows=study.extra_rows), *orders]
+            pairs = comparisons(part, study.models, first, extra_rows=study.extra_rows)
             tables[part] = table(part, rows, pairs, found, measures, seed)
         if "table6" not in study.parts:
             return tables, None
