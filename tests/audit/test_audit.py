@@ -329,8 +329,14 @@ def test_the_verdict_is_plain():
     followed = [pair(i, "a", "b", qid=f"q{i}") for i in range(8)]
     broken = [pair(i + 10, "a", "c", axiom="TDC", qid=f"q{i}") for i in range(8)]
     open_ = [pair(i + 20, "a", "bc"[i % 2], axiom="TP", qid=f"q{i}") for i in range(8)]
-    assert audit_pairs([Table(TEXTS)], followed).verdict() == [
-        "table follows 1 of 1 axiom, goes against none, and none are undecided. No pair violates an axiom."
+    assert audit_pairs([Table(TEXTS)], followed).verdict() == ["table follows TFC1:append. No pair violates it."]
+    (said,) = audit_pairs([Table(TEXTS)], broken).verdict()
+    assert said == "table goes against TDC:append. 100% [68%, 100%] of 8 pairs violate it."
+    (said,) = audit_pairs([Table(TEXTS)], open_).verdict()
+    assert said.startswith("table neither clearly follows TP")
+    also = [pair(i + 30, "a", "b", axiom="TDC", qid=f"q{i}") for i in range(8)]
+    assert audit_pairs([Table(TEXTS)], [*followed, *also]).verdict() == [
+        "table follows 2 of 2 axioms, goes against none, and none are undecided. No pair violates an axiom."
     ]
     (said,) = audit_pairs([Table(TEXTS)], [*followed, *broken, *open_]).verdict()
     assert said.startswith("table follows 1 of 3 axioms, goes against 1, and 1 is undecided. ")

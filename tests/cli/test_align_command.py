@@ -50,7 +50,7 @@ def read_pairs(out):
 
 
 def test_what_it_refuses(here, tmp_path):
-    assert "give --save FOLDER, or --preview" in one_line(align(here))
+    assert "neither --preview nor --save is given; give --save FOLDER, or --preview" in one_line(align(here))
     assert "choose bm25 or plain" in one_line(align(here, "--save", tmp_path / "new", "--formula", "mine"))
     assert "this folder holds other files" in one_line(align(here, "--save", here / "ranker"))
     assert list(tmp_path.iterdir()) == []

@@ -91,6 +91,7 @@ def test_what_it_refuses(here, tmp_path):
     assert "the term 'zebra' is not in the ranker's vocabulary" in refused("--up", "zebra=5", *new)
     assert "'cat' is not an edit" in refused("--up", "cat", *new)
     assert "no edit; give --up" in refused(*new)
+    assert "neither --preview nor --save is given; give --preview" in refused("--up", "cat=5")
     assert "a preview needs a collection" in refused("--up", "cat=5", "--preview")
     assert "needs --collection and -o" in refused("--experiment")
     assert "by itself" in refused("--experiment", "--up", "cat=5", *collection, "-o", tmp_path / "x")

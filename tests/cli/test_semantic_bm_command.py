@@ -162,8 +162,11 @@ def test_too_few_queries_and_a_bi_encoder_are_refused_in_one_line(ranker, tmp_pa
 @pytest.mark.parametrize(
     ("how", "complaint"),
     [
-        ({}, "either circuit (a run"),
-        ({"heads": HEADS, "circuit": Path("somewhere")}, "either circuit (a run"),
+        ({}, "no matching heads; give either heads (0.8,1.7,...) or circuit (a run"),
+        (
+            {"heads": HEADS, "circuit": Path("somewhere")},
+            "matching heads given twice; give either heads (0.8,1.7,...) or circuit (a run",
+        ),
         ({"heads": HEADS, "queries": 5}, "5 queries"),
         ({"heads": "9.1"}, "layers are 0 to 2"),
         ({"heads": "8.x"}, "'8.x' is not a head"),

@@ -16,7 +16,7 @@ import pytest
 from safetensors.numpy import load_file
 
 import whyrank as library
-from tests.cli.run import one_line, whyrank
+from tests.cli.run import one_line, whyrank, whyrank_here
 from tests.learning.small import DOCUMENTS, QRELS, QUERIES, write_collection
 from tests.learning.tiny_training import still_backbone
 from tests.pages.inert import text_of
@@ -329,3 +329,13 @@ def test_a_collection_without_judgements_is_refused(place, tmp_path):
     (tmp_path / "bare" / "qrels" / "test.tsv").unlink()
     with pytest.raises(UserError, match="this collection has no judgements"):
         call(place, tmp_path / "x", collection=str(tmp_path / "bare"))
+
+
+@pytest.mark.parametrize(
+    ("how", "complaint"),
+    [([], "no model is given"), (["--model", "dgree", "--backbone", "b", "--collection", "demo"], "'dgree'")],
+)
+def test_without_a_known_model_nothing_is_announced(tmp_path, capfd, how, complaint):
+    with pytest.raises(UserError, match=complaint):
+        whyrank_here("train", *how, "-o", tmp_path / "x")
+    assert capfd.readouterr() == ("", "")

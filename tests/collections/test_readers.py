@@ -111,7 +111,7 @@ def texts_of(path: Path) -> list[Any]:
         (texts_of, '{"_id": "1"', ":1", "not JSON"),
         (texts_of, "1\tok\n2 no tab", ":2", "2 columns are expected, 1 column found"),
         (texts_of, "1\ta\tb", ":1", "2 columns are expected, 3 columns found"),
-        (texts_of, "\tno id", ":1", "no identifier"),
+        (texts_of, "\tno id", ":1", "not an identifier"),
         (texts_of, "plain words", ":1", "cannot tell the format"),
         (texts_of, b"1\tok\n2\t\xe9", ":2", "not UTF-8"),
         (texts_of, gzip.compress(b"1\tone\n" * 99, mtime=0)[:-12], "", "damaged gzip"),

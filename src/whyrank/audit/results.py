@@ -196,6 +196,8 @@ class Audit(Result):
         mine = [one for one in self.axioms if one.ranker == ranker]
         if max(one.queries for one in mine) < FEWEST_QUERIES:
             return f"{ranker}: too few queries to say whether it follows {counted(len(mine), 'axiom')}."
+        if len(mine) == 1:
+            return f"{ranker} {_stance(mine[0])}{_violations(mine[0])}"
         towards = sum(one.is_significant and _favours(one) for one in mine)
         against = sum(one.is_significant and not _favours(one) for one in mine)
         undecided = len(mine) - towards - against
@@ -231,6 +233,19 @@ class Audit(Result):
         from whyrank.audit.report import audit_page
 
         return audit_page(self).write(path, manifest)
+
+
+def _stance(one: AxiomSummary) -> str:
+    """`follows TFC1:append.`"""
+    if not one.is_significant:
+        return f"neither clearly follows {one.axiom} nor goes against it."
+    return f"{'follows' if _favours(one) else 'goes against'} {one.axiom}."
+
+
+def _violations(one: AxiomSummary) -> str:
+    if not one.violates.value:
+        return " No pair violates it."
+    return f" {one.violates.percent()} of {counted(one.n, 'pair')} violate it."
 
 
 def _favours(summary: AxiomSummary) -> bool:

@@ -30,7 +30,7 @@ def align(
     """Set a ranker's IDF dial to a collection's own IDF, for all its tokens at once."""
     say(f"aligning {ranker} with {collection}")
     if not (save or preview):
-        raise UserError("nothing to do with the aligned ranker", todo="give --save FOLDER, or --preview")
+        raise UserError("neither --preview nor --save is given", todo="give --save FOLDER, or --preview")
     from whyrank.edits.api import align as run_align
 
     result = run_align(

@@ -47,7 +47,9 @@ def edit(
     if not (up or down):
         raise UserError("no edit", todo="give --up TERM=SCALE or --down TERM=SCALE")
     if not (save or preview):
-        raise UserError("nothing to do with the edit", todo="give --preview --collection C, or --save FOLDER")
+        raise UserError(
+            "neither --preview nor --save is given", todo="give --preview --collection C, or --save FOLDER"
+        )
     from whyrank.edits.api import edit as run_edit
 
     result = run_edit(

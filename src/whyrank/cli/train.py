@@ -12,7 +12,7 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.caller import terminal
-from whyrank.cli.console import command, print_json, say, suggest
+from whyrank.cli.console import command, print_json, suggest
 from whyrank.cli.several_processes import run_in_processes
 from whyrank.core.errors import UserError
 from whyrank.learning.models.catalogue import MODELS
@@ -80,7 +80,6 @@ def train(
     if processes > 1 and process_count() == 1:
         raise typer.Exit(run_in_processes(processes))
     with only_the_first_speaks():
-        say(f"training {model} on {backbone} with {collection}" if model else f"training as {config} says")
         from whyrank.learning.api import train as run_training
         from whyrank.learning.options import read_assignments
 

@@ -74,6 +74,7 @@ def train(
         "keep_models": keep_models, "seed": seed,
     }  # fmt: skip
     options = TrainOptions.of(given, settings, None if config is None else Path(config))
+    caller.say(f"training {options.model} on {options.backbone} with {options.collection_name}")
     if workers is not None:
         if process_count() > 1:
             raise UserError(

@@ -58,9 +58,8 @@ def semantic_bm(
     check_counts(SHORTEST_TEXT, max_length=max_length)
     check_seed(seed)
     if (circuit is None) == (heads is None):
-        raise UserError(
-            "which heads match?", todo="give either circuit (a run of whyrank circuit) or heads (0.8,1.7,...)"
-        )
+        what = "no matching heads" if circuit is None else "matching heads given twice"
+        raise UserError(what, todo="give either heads (0.8,1.7,...) or circuit (a run of whyrank circuit)")
     opened = open_cross_encoder(ranker, max_length, device, caller)
     chosen, taken = _heads(opened, circuit, heads)
     texts = collection_of(collection, caller)
