@@ -125,6 +125,7 @@ def pairs(
     collection: str | Collection,
     ranker: str | Ranker | Sequence[str | Ranker] = (),
     *,
+    device: str = "cpu",
     out: Path | str | None = None,
     caller: Caller = SILENT,
     **arguments: Unpack[PairArguments],
@@ -136,7 +137,7 @@ def pairs(
     chosen, settings = axioms_of(axiom), PairSettings.of(arguments)
     with pairs_file(None if out is None else Path(out), caller) as write:
         opened = collection_of(collection, caller)
-        rankers = rankers_of(ranker, opened)
+        rankers = rankers_of(ranker, opened, device=device)
         with caller.progress("documents", settings.choices.documents * len(chosen), "documents") as advance:
             made = make_pairs(chosen, opened, rankers, settings.choices, settings.options, progress=advance)
         write(made, opened.split)

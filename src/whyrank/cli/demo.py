@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from whyrank.cli import options
 from whyrank.cli.caller import asked
-from whyrank.cli.console import command, console, progress_bar, say, suggest
+from whyrank.cli.console import command, console, print_json, progress_bar, say, suggest
 
 if TYPE_CHECKING:
     from whyrank.collections.records import Qrels, Retrieved, Run
@@ -20,6 +21,8 @@ def demo(
     out: Annotated[Path, typer.Option("-o", "--out", help="Where to put the runs and the figure.")] = Path(
         "runs/demo"
     ),
+    device: options.Device = "cpu",
+    json: options.AsJson = False,
 ) -> None:
     """BM25 against a neural ranker on the built-in collection, and why one document scores as it does."""
     say("whyrank demo: 108 short documents, 26 queries, graded by hand")
@@ -37,7 +40,7 @@ def demo(
     collection = open_demo()
     folder = RunFolder.claim(out, "demo", {}, renew=True, asked=asked())
     say(f"loading {ranker}")
-    model = load(ranker, collection=collection)
+    model = load(ranker, collection=collection, device=device)
     say(f"{ranker}: {model.source}")
     bm25 = first_stage(collection, k=100)
     with progress_bar("re-ranking BM25", sum(map(len, bm25.values()))) as advance:
@@ -46,12 +49,14 @@ def demo(
     runs = {"bm25": bm25, ranker: neural}
     for name, run in runs.items():
         write_run(out / safe_name(name) / "run.trec", run)
-    show(evaluate(runs, collection.qrels, ["nDCG@10", "P@5"]))
+    measured = evaluate(runs, collection.qrels, ["nDCG@10", "P@5"])
+    print_json(measured) if json else show(measured)
 
     best, before = most_lifted(bm25, neural, collection.qrels)
     text = collection.texts([best.docno])[best.docno]
     explanation = explain(model, collection.queries[best.qid], text, caller=Caller(progress=progress_bar))
-    show_explanation(explanation, best.docno, before)
+    if not json:
+        show_explanation(explanation, best.docno, before)
     figure = explanation.draw(out / "why.svg")
     explanation.draw(out / "why.png")
     folder.finish(ranker=repr(model))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -23,8 +24,13 @@ def get(
         say("rankers and collections that have a name here")
         list_all(json)
         return
+    fetched = []
     for name in names:
-        fetch(name)
+        fetched.append(fetch(name))
+        if not json:
+            print(f"{name}: {fetched[-1].what}")
+    if json:
+        print_plain({"fetched": fetched})
 
 
 def list_all(json: bool = False) -> None:
@@ -62,26 +68,33 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
     console().print(table)
 
 
-def fetch(name: str) -> None:
-    """Fetches one ranker or collection, or makes it anew where it is damaged; says where it is and how exact."""
+@dataclass(frozen=True)
+class Fetched:
+    """What was fetched: where it is and how exact, in words; and its folder, where it has one."""
+
+    name: str
+    what: str
+    folder: str | None = None
+
+
+def fetch(name: str) -> Fetched:
+    """Fetches one ranker or collection, or makes it anew where it is damaged."""
     from whyrank.collections.catalogue import BUILT_IN
     from whyrank.collections.catalogue import fetch as fetch_collection
     from whyrank.rankers.catalogue import CATALOGUE, find_entry
 
     if name == "bm25":
-        print("bm25: built in; it counts words in the collection you give")
-        return
+        return Fetched(name, "built in; it counts words in the collection you give")
     if name == "wordnet":
         from whyrank.text import wordnet
 
         say("fetching WordNet")
-        print(f"wordnet: {wordnet.cached().get()}")
-        return
+        folder = str(wordnet.cached().get())
+        return Fetched(name, folder, folder)
     if name in BUILT_IN:
         say(f"fetching collection {name}")
         collection = fetch_collection(name)
-        print(f"{name}: {len(collection.queries)} queries, {len(collection.qrels)} of them judged")
-        return
+        return Fetched(name, f"{len(collection.queries)} queries, {len(collection.qrels)} of them judged")
     if find_entry(name) is None and "/" not in name:
         known = [*CATALOGUE, *BUILT_IN, "wordnet"]
         raise UserError(f"nothing here is called '{name}'", todo=nearest(name, known))
@@ -89,4 +102,4 @@ def fetch(name: str) -> None:
     from whyrank.rankers.find import fetch_checkpoint
 
     checkpoint = fetch_checkpoint(name)
-    print(f"{name}: {checkpoint.folder} ({checkpoint.source})")
+    return Fetched(name, f"{checkpoint.folder} ({checkpoint.source})", str(checkpoint.folder))

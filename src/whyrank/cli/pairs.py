@@ -27,6 +27,7 @@ def pairs(
     having: options.Having = None,
     synonyms: options.Synonyms = None,
     wordnet: options.WordNet = True,
+    device: options.Device = "cpu",
 ) -> None:
     """Make minimal pairs for IR axioms, token-aligned for the rankers that will read them."""
     say(f"making pairs for {','.join(axiom)} from {collection}")
@@ -35,7 +36,7 @@ def pairs(
     make(
         ",".join(axiom), collection, ranker or [], out=out, caller=terminal(), documents=documents, seed=seed,
         run=run, term=term, filler=filler, depth=depth, ranks=ranks, having=having, synonyms=synonyms,
-        wordnet=wordnet,
+        wordnet=wordnet, device=device,
     )  # fmt: skip
     name = (ranker or ["bi-minilm-l6"])[0]
     suggest(command("audit", "--ranker", name, "--collection", collection, "--pairs", out, "-o", "runs/audit"))

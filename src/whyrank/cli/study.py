@@ -34,15 +34,19 @@ def semantic_circuit(
         bool, typer.Option("--quick", help="Small sizes: about eight minutes, not for conclusions.")
     ] = False,
     seed: options.Seed = 0,
+    device: options.Device = "cpu",
+    json: options.AsJson = False,
 ) -> None:
     """'Pathway to Relevance': the circuit, its roles, IDF edits, suppression, SemanticBM; about an hour."""
     say(f"study semantic-circuit: {ranker} on {collection}{', quick' if quick else ''}")
     from whyrank.papers.api import study
 
-    study(
+    found = study(
         "semantic-circuit", ranker=ranker, collection=collection, out=out, terms=terms, extras=tuple(extras or ()),
-        quick=quick, seed=seed, caller=terminal(),
+        quick=quick, seed=seed, device=device, caller=terminal(),
     )  # fmt: skip
+    if json:
+        print_json(found)
     suggest(
         f"open {out / 'report.html'} in a browser",
         command("rank", "--ranker", f"semantic-bm:{out / 'semantic-bm'}", "--collection", collection, "-o", "RUN"),

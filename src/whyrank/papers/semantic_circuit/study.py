@@ -47,6 +47,7 @@ def study(
     quick: bool = False,
     sizes: StudySizes | None = None,
     seed: int = 0,
+    device: str = "cpu",
     caller: Caller = SILENT,
 ) -> SemanticCircuit:
     """'Pathway to Relevance': the circuit, its roles, IDF edits, suppression, SemanticBM; about an hour.
@@ -59,8 +60,8 @@ def study(
     if terms is not None and not terms.is_file():
         raise UserError("no such file", where=terms, todo="one word per line")
     documents = collection_of(collection, caller)
-    opened = cross_encoder(load(ranker, collection=documents))
-    asked = SemanticCircuitStudy(ranker, collection, opened, documents, sizes, terms, extras, quick, seed)
+    opened = cross_encoder(load(ranker, collection=documents, device=device))
+    asked = SemanticCircuitStudy(ranker, collection, opened, documents, sizes, terms, extras, quick, seed, device)
     found = run_study(asked, out, caller)
     assert isinstance(found, SemanticCircuit)
     return found
@@ -81,6 +82,7 @@ class SemanticCircuitStudy(Study):
     extras: tuple[str, ...] = ()
     quick: bool = False
     seed: int = 0
+    device: str = "cpu"
 
     def inputs(self) -> dict[str, Any]:
         return {
@@ -98,6 +100,7 @@ class SemanticCircuitStudy(Study):
             words = rare_words(out / "rare-words.txt", self.documents, self.opened.pieces.tokenizer, self.seed)
         plan = stages(
             self.ranker, self.collection, out, self.sizes, terms=words, extras=self.extras, seed=self.seed,
+            device=self.device,
         )  # fmt: skip
         done = tuple(StageRun.of(stage) for stage in run_stages(run, plan))
         rows = findings(stage_results(out, done))
@@ -120,10 +123,11 @@ def stages(
     terms: Path,
     extras: tuple[str, ...] = (),
     seed: int = 0,
+    device: str = "cpu",
 ) -> list[Stage]:
     """Everything in order."""
     check_extras(extras)
-    plan = _Plan(ranker, collection, out, sizes, seed)
+    plan = _Plan(ranker, collection, out, sizes, seed, device)
     found = [*plan.pairs(), plan.circuit(), *plan.activation(), *plan.edits(terms), *plan.model()]
     return [*found, plan.finetune()] if "finetune" in extras else found
 
@@ -137,10 +141,16 @@ class _Plan:
     out: Path
     sizes: StudySizes
     seed: int
+    device: str
 
     @property
     def shared(self) -> dict[str, Any]:
-        return {"ranker": self.ranker, "collection": self.collection}
+        return {"ranker": self.ranker, "collection": self.collection, **self.placed}
+
+    @property
+    def placed(self) -> dict[str, Any]:
+        """The device, where it is not each verb's default."""
+        return {} if self.device == "cpu" else {"device": self.device}
 
     def file(self, axiom: str) -> Path:
         return self.out / "pairs" / f"{axiom.lower()}.jsonl"
@@ -158,7 +168,7 @@ class _Plan:
             "ranker": self.ranker, "pairs": [self.file(axiom) for axiom in AXIOMS],
             "pairs_to_logits": self.sizes.to_logits, "pairs_to_heads": self.sizes.to_heads,
             "randoms": self.sizes.randoms, "max_length": self.sizes.max_length,
-            "collection": self.collection, "skip": True, "seed": self.seed,
+            "collection": self.collection, "skip": True, "seed": self.seed, **self.placed,
         })  # fmt: skip
 
     def activation(self) -> Iterator[Stage]:
@@ -167,7 +177,7 @@ class _Plan:
             name = f"activation-{axiom.lower()}"
             yield Stage(name, f"Activation patching, {axiom}", patch, self.out / name, {
                 "ranker": self.ranker, "pairs": self.file(axiom), "first": self.sizes.activation, "skip": True,
-                "max_length": self.sizes.max_length, "seed": self.seed, "compare": compare,
+                "max_length": self.sizes.max_length, "seed": self.seed, "compare": compare, **self.placed,
             })  # fmt: skip
 
     def edits(self, terms: Path) -> Iterator[Stage]:
