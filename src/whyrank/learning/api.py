@@ -60,7 +60,7 @@ def train(
     checkpoint; `run` a first stage other than BM25, of which `depth` candidates per query are taken (100). `folds`
     is 5 (1: one split of 60% to learn from, 20% and 20%), `seeds` the trainings per fold (3). `test_queries` names
     a file of ids to test on, `train_qrels` other judgements to learn from; then the collection's own are the test.
-    `queries` takes only the first so many. `workers` trains so many folds and seeds at a time. `settings` are the
+    `queries` takes only the first N. `workers` trains N folds and seeds at a time. `settings` are the
     model's and the training's by name (`epochs=3`). A TOML file (`config`) has the same names; arguments win.
 
     With `out` the result is also written as a run folder, with all models, the first or none (`keep_models`), and
