@@ -122,7 +122,7 @@ def circuit(
     folder, and work that was killed goes on.
     """
     check_counts(2, pairs_to_logits=pairs_to_logits, pairs_to_heads=pairs_to_heads)
-    check_counts(1, steps=steps)
+    check_counts(1, search_steps=search_steps)
     check_counts(0, randoms=randoms)
     check_counts(SHORTEST_TEXT, max_length=max_length)
     check_seed(seed)
