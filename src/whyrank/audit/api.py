@@ -69,7 +69,7 @@ def _audited(
             made = make_pairs(
                 axioms, collection, rankers, settings.choices, settings.options, pool=pool, progress=advance
             )
-        own, dropped = made.pairs, made.drop_counts()
+        own, dropped = list(made.pairs), made.dropped
     with run.caller.progress("scoring", 2 * len(own) * len(rankers), "inputs") as advance:
         result = audit_pairs(
             rankers, own, idf=pool.idf, delta=delta, seed=settings.choices.seed, dropped=dropped,

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 from whyrank.axioms.axiom import Axiom, appended
 from whyrank.axioms.fillers import plain_filler
-from whyrank.axioms.make import Choices, Made, PairMaker
-from whyrank.axioms.pair import write_pairs
+from whyrank.axioms.make import Choices, PairMaker
 from whyrank.axioms.pool import Pool
 from whyrank.axioms.realise import fitted
 from whyrank.axioms.registry import parse_axioms
+from whyrank.axioms.results import MinimalPairs, pairs_file
 from whyrank.collections.catalogue import open_collection
 from whyrank.collections.collection import Collection
 from whyrank.collections.given import collection_of, run_of
 from whyrank.collections.records import Run, fingerprint_of
-from whyrank.core.atomic import check_writable, disk_errors, write_json
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError, nearest
-from whyrank.core.lock import Lock
 from whyrank.core.packages import sha256
 from whyrank.core.parameters import check_counts
 from whyrank.core.progress import Progress
@@ -129,7 +126,7 @@ def pairs(
     out: Path | str | None = None,
     caller: Caller = SILENT,
     **arguments: Unpack[PairArguments],
-) -> Made:
+) -> MinimalPairs:
     """Minimal pairs for IR axioms, token-aligned for the rankers that will read them.
 
     With `out` they are also written, as JSON lines, and what was dropped and why beside them.
@@ -140,43 +137,8 @@ def pairs(
         rankers = rankers_of(ranker, opened, device=device)
         with caller.progress("documents", settings.choices.documents * len(chosen), "documents") as advance:
             made = make_pairs(chosen, opened, rankers, settings.choices, settings.options, progress=advance)
-        write(made, opened.split)
+        write(made)
     return made
-
-
-@contextmanager
-def pairs_file(out: Path | None, caller: Caller) -> Iterator[Callable[[Made, str | None], None]]:
-    """Holds the lock of a pairs file; yields the function that writes it, whole or not at all."""
-    if out is None:
-        yield lambda made, split: None
-        return
-    check_writable(out.parent)
-    if out.is_dir():
-        todo = "give a file, such as pairs.jsonl"
-        raise UserError("a folder stands where the pairs file should be", where=out, todo=todo)
-    lock = _locked(out, caller.asked)
-    if out.exists():
-        caller.say(f"{out} is there already and will be replaced")
-
-    def write(made: Made, split: str | None) -> None:
-        dropped = out.with_name(f"{out.name.removesuffix('.jsonl')}.dropped.json")
-        write_pairs(out, made.pairs)
-        write_json(dropped, {"pairs": len(made.pairs), "split": split, "dropped": made.drop_counts()})
-        caller.say(f"wrote {len(made.pairs)} pairs to {out}, and what was dropped and why to {dropped}")
-
-    try:
-        yield write
-    finally:
-        lock.release()
-
-
-def _locked(out: Path, asked: str | None) -> Lock:
-    """The lock of a pairs file, in a folder that is gone again if nothing is written to it."""
-    new = not out.parent.exists()
-    with disk_errors(out.parent):
-        out.parent.mkdir(parents=True, exist_ok=True)
-        lock = Lock(out.parent / f".{out.name}.lock", with_folder=new, asked=asked)
-        return lock.acquire(todo="wait for it to end, or choose another file")
 
 
 def make_pairs(
@@ -188,7 +150,7 @@ def make_pairs(
     *,
     pool: Pool | None = None,
     progress: Progress | None = None,
-) -> Made:
+) -> MinimalPairs:
     """Minimal pairs of a collection, aligned for all the rankers given.
 
     `axioms` are values or names (`TFC1:append,TDC`, `all`).
@@ -206,11 +168,10 @@ def make_pairs(
         synonyms=read_synonyms(options.synonyms) if options.synonyms else None,
         query_term=_strongest(pool, rankers, choices),
     )
-    made = maker.make(chosen, progress)
+    made = replace(maker.make(chosen, progress), split=opened.split)
     if not made.pairs:
-        raise UserError(
-            f"no pair could be made: {_reasons(made)}", todo="try another axiom, collection or term policy"
-        )
+        why = made.reasons() or "no documents"
+        raise UserError(f"no pair could be made: {why}", todo="try another axiom, collection or term policy")
     return made
 
 
@@ -239,10 +200,3 @@ def _strongest(pool: Pool, rankers: Sequence[Ranker], choices: Choices) -> Calla
     if not rankers:
         raise UserError("the term policy 'effect' asks a ranker", todo="give a ranker, or the term policy 'idf'")
     return cache(partial(strongest_term, pool, rankers[0], choices))
-
-
-def _reasons(made: Made) -> str:
-    counted = [(count, reason) for reasons in made.dropped.values() for reason, count in reasons.items()]
-    return (
-        ", ".join(f"{reason} ({count})" for count, reason in sorted(counted, reverse=True)[:4]) or "no documents"
-    )

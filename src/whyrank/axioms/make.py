@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from whyrank.axioms.axiom import Axiom, Draft, Material, Skip
@@ -13,6 +13,7 @@ from whyrank.axioms.fillers import PLAIN, Fillers
 from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.pool import Pool
 from whyrank.axioms.realise import check_slots, fitted, own_filler
+from whyrank.axioms.results import MinimalPairs
 from whyrank.axioms.synonyms import InputEmbeddings, synonym_chooser
 from whyrank.axioms.terms import TERM_POLICIES, document_term, random_term
 from whyrank.collections.records import Retrieved
@@ -54,17 +55,6 @@ class Choices:
         return any(first <= row.rank <= last for first, last in bands)
 
 
-@dataclass
-class Made:
-    """The pairs, and how many documents or pairs were dropped, by axiom and reason."""
-
-    pairs: list[MinimalPair] = field(default_factory=list)
-    dropped: dict[str, Counter[str]] = field(default_factory=dict)
-
-    def drop_counts(self) -> dict[str, dict[str, int]]:
-        return {axiom: dict(sorted(counts.items())) for axiom, counts in self.dropped.items()}
-
-
 class PairMaker:
     """Makes the pairs of a collection's queries and documents, aligned for all the rankers that will read them."""
 
@@ -86,15 +76,16 @@ class PairMaker:
         self.embeddings = InputEmbeddings(self.neural[0]) if self.neural else None
         self.wordnet, self.synonyms, self.query_term = wordnet, synonyms, query_term
 
-    def make(self, axioms: Sequence[Axiom], progress: Progress | None = None) -> Made:
+    def make(self, axioms: Sequence[Axiom], progress: Progress | None = None) -> MinimalPairs:
         """The pairs of several axioms."""
-        made = Made()
+        made: list[MinimalPair] = []
+        dropped: dict[str, Counter[str]] = {}
         for axiom in axioms:
-            made.dropped[str(axiom)] = Counter()
+            dropped[str(axiom)] = Counter()
             documents = 0
             for row in self._candidates(axiom):
-                pairs = list(self._pairs(axiom, row, made.dropped[str(axiom)]))
-                made.pairs += pairs
+                pairs = list(self._pairs(axiom, row, dropped[str(axiom)]))
+                made += pairs
                 documents += bool(pairs)
                 if progress and pairs:
                     progress(1)
@@ -102,7 +93,9 @@ class PairMaker:
                     break
             if progress and documents < self.choices.documents:
                 progress(self.choices.documents - documents)
-        return made
+        return MinimalPairs(
+            tuple(made), {axiom: dict(sorted(counts.items())) for axiom, counts in dropped.items()}
+        )
 
     def _candidates(self, axiom: Axiom) -> list[Retrieved]:
         """The chosen documents in an order of their own for each seed, the queries by turns."""

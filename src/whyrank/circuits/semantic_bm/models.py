@@ -18,14 +18,14 @@ from whyrank.circuits.semantic_bm.rivals import Rival, Rivals, Settings
 DRAWS = 10
 
 
-class Made(NamedTuple):
+class GroupColumns(NamedTuple):
     """The columns of a group's samples [rows, p], and the settings that were chosen to make them."""
 
     columns: np.ndarray
     settings: Settings
 
 
-Maker = Callable[[Group], Made]
+Maker = Callable[[Group], GroupColumns]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +53,8 @@ class Bench:
     def of_heads(self, heads: Sequence[Head], parts: Sequence[str] = PARTS) -> Maker:
         """Columns of these heads: summed over positions, or side by side."""
         if self.protocol.by_position:
-            return lambda group: Made(self.columns.by_position(group.rows, heads, parts), {})
-        return lambda group: Made(self.columns.shared(heads, parts)[group.rows], {})
+            return lambda group: GroupColumns(self.columns.by_position(group.rows, heads, parts), {})
+        return lambda group: GroupColumns(self.columns.shared(heads, parts)[group.rows], {})
 
     def makers(self) -> dict[str, Maker]:
         """SemanticBM first, the models inside it, then its rivals."""
@@ -76,17 +76,17 @@ class Bench:
         return fitted
 
     def _of_words(self, make: Rival) -> Maker:
-        def made(group: Group) -> Made:
+        def made(group: Group) -> GroupColumns:
             column, settings = make(self.columns.samples.scores, group.trained)
-            return Made(column[group.rows][:, None], settings)
+            return GroupColumns(column[group.rows][:, None], settings)
 
         return made
 
-    def _random_columns(self, group: Group) -> Made:
+    def _random_columns(self, group: Group) -> GroupColumns:
         """As many columns as SemanticBM has, of nothing."""
         count = (1 + 2 * len(self.heads)) * (group.length or 1)
         generator = np.random.default_rng([self.seed, group.length or 0])
-        return Made(generator.normal(size=(len(group.rows), count)), {})
+        return GroupColumns(generator.normal(size=(len(group.rows), count)), {})
 
 
 def draw_heads(every: Sequence[Head], taken: Sequence[Head], count: int, seed: int) -> list[list[Head]]:

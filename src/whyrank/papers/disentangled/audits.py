@@ -43,7 +43,7 @@ def audited(
     names = {title: [ranker.name for ranker in some] for title, some in rankers.items()}
     seeds = {title: len(some) for title, some in names.items()}
     axioms = axioms_compared(rows, names, seed)
-    return AuditsCompared(axioms, count, len(made.pairs), seeds, made.drop_counts())
+    return AuditsCompared(axioms, count, len(made.pairs), seeds, made.dropped)
 
 
 def axioms_compared(rows: Rows, names: Mapping[str, Sequence[str]], seed: int = 0) -> tuple[AxiomCompared, ...]:

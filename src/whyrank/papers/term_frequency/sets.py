@@ -112,7 +112,7 @@ class PairSets:
         choices = Choices(n, self.seed, term, filler, TOP, ranks, having)
         chosen = parse_axioms(axioms) if isinstance(axioms, str) else list(axioms)
         query_term = self._strongest if term == "effect" else None
-        return PairMaker(self.pool, [self.ranker], choices, query_term=query_term).make(chosen).pairs
+        return list(PairMaker(self.pool, [self.ranker], choices, query_term=query_term).make(chosen).pairs)
 
     def _strongest(self, qid: str) -> str:
         if not self.strongest or qid not in self.strongest:
