@@ -21,8 +21,10 @@ def test_it_is_frozen_and_says_what_it_is_in_one_line(made):
     with pytest.raises(FrozenInstanceError):
         made.pairs = ()
     queries = len({pair.qid for pair in made.pairs})
-    begins = f"MinimalPairs: {len(made.pairs)} pairs for TFC1:append, TFC1:prepend, LNC1:sentences, of {queries} queries."
-    assert repr(made).startswith(begins) and "\n" not in repr(made)
+    kinds = "TFC1:append, TFC1:prepend, LNC1:sentences"
+    assert repr(made).startswith(
+        f"MinimalPairs: {len(made.pairs)} pairs for {kinds}, of {queries} queries."
+    ) and "\n" not in repr(made)
     assert "<svg" in made._repr_html_()
 
 
