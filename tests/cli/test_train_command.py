@@ -111,6 +111,7 @@ def test_a_trained_model_ranks_and_explains(finished, place):
         assert ranker.score([(QUERIES[qid], DOCUMENTS[docno])])[0] == pytest.approx(score, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_commands_accept_a_trained_folder(finished, place):
     model, collection, out = place / "run" / "models" / "fold2-seed0", place / "collection", place / "used"
     start = ["--ranker", model, "--collection", collection]
@@ -141,6 +142,7 @@ def test_a_file_gives_the_same_and_again_it_trains_nothing(finished, place):
     assert "holds this result already" in again.stderr and again.stdout == finished.stdout
 
 
+@pytest.mark.slow
 def test_killed_after_an_epoch_it_goes_on_and_ends_with_the_same(finished, place):
     out = place / "killed"
     start = [sys.executable, "-m", "whyrank", *map(str, command(place)), "-o", str(out)]
@@ -167,6 +169,7 @@ def test_killed_after_an_epoch_it_goes_on_and_ends_with_the_same(finished, place
     assert not [path for path in out.rglob("*") if path.name.startswith(".")], "nothing half-done is left"
 
 
+@pytest.mark.slow
 def test_two_trainings_at_a_time_come_to_the_same_bit_for_bit(finished, place):
     done = run(place, "--workers", "2", out=place / "beside")
     assert done.returncode == 0, done.stderr
