@@ -43,6 +43,7 @@ class MinimalPairs(Result):
     """
 
     FILE: ClassVar[str] = "pairs.json"
+    COMMAND: ClassVar[str] = "pairs"
 
     pairs: tuple[MinimalPair, ...]
     dropped: dict[str, dict[str, int]] = field(default_factory=dict)

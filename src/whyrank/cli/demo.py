@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from whyrank.cli import options
-from whyrank.cli.caller import asked
+from whyrank.cli.caller import terminal
 from whyrank.cli.console import command, console, print_json, progress_bar, say, suggest
 
 if TYPE_CHECKING:
@@ -31,35 +31,36 @@ def demo(
     from whyrank.collections.demo import open_demo
     from whyrank.collections.trec import write_run
     from whyrank.core.caller import Caller
-    from whyrank.core.runs import RunFolder
+    from whyrank.core.runs import Run as Work
     from whyrank.evaluation.evaluate import evaluate
     from whyrank.explain.words import explain
     from whyrank.rankers.load import load
     from whyrank.rankers.rerank import rerank, safe_name
 
     collection = open_demo()
-    folder = RunFolder.claim(out, "demo", {}, renew=True, asked=asked())
-    say(f"loading {ranker}")
-    model = load(ranker, collection=collection, device=device)
-    say(f"{ranker}: {model.source}")
-    bm25 = first_stage(collection, k=100)
-    with progress_bar("re-ranking BM25", sum(map(len, bm25.values()))) as advance:
-        neural = rerank(model, collection, bm25, progress=advance).run
-    folder.begin()
-    runs = {"bm25": bm25, ranker: neural}
-    for name, run in runs.items():
-        write_run(out / safe_name(name) / "run.trec", run)
-    measured = evaluate(runs, collection.qrels, ["nDCG@10", "P@5"])
-    print_json(measured) if json else show(measured)
+    with Work.open(out, "demo", {}, terminal(), renew=True) as work:
+        say(f"loading {ranker}")
+        model = load(ranker, collection=collection, device=device)
+        say(f"{ranker}: {model.source}")
+        bm25 = first_stage(collection, k=100)
+        with progress_bar("re-ranking BM25", sum(map(len, bm25.values()))) as advance:
+            neural = rerank(model, collection, bm25, progress=advance).run
+        work.begin()
+        work.keep_work()
+        runs = {"bm25": bm25, ranker: neural}
+        for name, run in runs.items():
+            write_run(out / safe_name(name) / "run.trec", run)
+        measured = evaluate(runs, collection.qrels, ["nDCG@10", "P@5"])
+        print_json(measured) if json else show(measured)
 
-    best, before = most_lifted(bm25, neural, collection.qrels)
-    text = collection.texts([best.docno])[best.docno]
-    explanation = explain(model, collection.queries[best.qid], text, caller=Caller(progress=progress_bar))
-    if not json:
-        show_explanation(explanation, best.docno, before)
-    figure = explanation.draw(out / "why.svg")
-    explanation.draw(out / "why.png")
-    folder.finish(ranker=repr(model))
+        best, before = most_lifted(bm25, neural, collection.qrels)
+        text = collection.texts([best.docno])[best.docno]
+        explanation = explain(model, collection.queries[best.qid], text, caller=Caller(progress=progress_bar))
+        if not json:
+            show_explanation(explanation, best.docno, before)
+        figure = explanation.draw(out / "why.svg")
+        explanation.draw(out / "why.png")
+        work.finish(ranker=repr(model))
     say(f"\nwrote {figure}, {out}/why.png and the two runs")
     suggest(
         command("eval", out / "bm25", out / safe_name(ranker), "--qrels", "demo", "--per-query"),

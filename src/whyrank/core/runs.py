@@ -125,13 +125,6 @@ class RunFolder:
         path = self.path / MANIFEST
         return read_json(path, dict[str, Any], todo=DAMAGED) if path.exists() else {}
 
-    def result(self, name: str) -> dict[str, Any] | None:
-        """A JSON file of a finished run; None when the run is not finished, or the file is not as written."""
-        known, path = _read(self.path / MANIFEST), self.path / name
-        if known is None or not path.is_file() or known.files.get(name) != sha256(path):
-            return None
-        return read_json(path, dict[str, Any], todo=DAMAGED)
-
     def begin(self) -> None:
         """Marks the folder as this work's, before its first result is written, in case it is killed half-way."""
         known = {"command_name": self.command, "key": self.key, "inputs": self.inputs, "versions": versions()}
@@ -294,12 +287,22 @@ class Run:
         """Writes the result's files and then the manifest, with `facts` about the work; returns the paths."""
         if self.folder is None:
             return []
-        self.begin()
-        manifest = self.folder.record(**facts)
-        paths = result.write(self.folder.path, manifest)
-        self.folder.save(manifest)
+        paths = self.write(result, **facts)
+        self.finish(**facts)
         self.say(f"wrote {', '.join(path.name for path in paths)} to {self.folder.path}")
         return paths
+
+    def write(self, result: Result, **facts: Any) -> list[Path]:
+        """Writes the result's files and returns their paths; the run is not finished yet."""
+        if self.folder is None:
+            return []
+        self.begin()
+        return result.write(self.folder.path, self.folder.record(**facts))
+
+    def finish(self, **facts: Any) -> None:
+        """Writes the manifest: the work is done, and all its files are written."""
+        if self.folder is not None:
+            self.folder.finish(**facts)
 
     def __enter__(self) -> Self:
         return self
@@ -317,6 +320,12 @@ def is_finished(path: Path) -> bool:
     return known is not None and all(
         (path / name).is_file() and sha256(path / name) == content for name, content in known.files.items()
     )
+
+
+def holds(path: Path, name: str) -> bool:
+    """Whether a folder holds this file of a finished run, as it was written."""
+    known, file = _read(path / MANIFEST), path / name
+    return known is not None and file.is_file() and known.files.get(name) == sha256(file)
 
 
 def _locked(path: Path, asked: str | None) -> Lock:

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.results import Result
-from whyrank.core.runs import Run, RunFolder, is_finished
+from whyrank.core.runs import Run, is_finished
 
 #: The arguments of a verb by name; a function is called for its value when the stage begins.
 Arguments = Mapping[str, Any]
@@ -106,12 +106,12 @@ class Study(ABC):
 def run_study(study: Study, out: Path | str, caller: Caller = SILENT) -> Result:
     """Claims the folder, writes each result as it comes, then the manifest. When a stage is refused, the stages
     before it are kept."""
-    with RunFolder.claim(Path(out), f"study {study.NAME}", study.inputs(), asked=caller.asked) as folder:
-        run = Run(folder, caller)
+    with Run.open(out, f"study {study.NAME}", study.inputs(), caller) as run:
+        run.keep_work()
         run.begin()
         for result in study.results(run):
-            manifest = folder.record(**study.facts())
-            paths = result.write(folder.path, manifest)
-        folder.save(manifest)
-        caller.say(f"wrote {', '.join(path.name for path in paths)} to {folder.path}")
+            facts = study.facts()
+            paths = run.write(result, **facts)
+        run.finish(**facts)
+        caller.say(f"wrote {', '.join(path.name for path in paths)} to {out}")
     return result

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.collections.collection import Collection
-from whyrank.collections.records import Run, fingerprint_of
+from whyrank.collections.records import Run as Ranking
+from whyrank.collections.records import fingerprint_of
 from whyrank.core.errors import UserError, nearest
 from whyrank.core.results import plain
-from whyrank.core.runs import RunFolder
+from whyrank.core.runs import Run, holds
 from whyrank.learning.contents import lines_hash, vectors_hash, weights_hash
 from whyrank.learning.judgements import Judged
 from whyrank.learning.models.catalogue import model_class
@@ -44,7 +45,7 @@ class TrainingSetup:
     `first_name` is the name of the first stage's row."""
 
     what: Judged
-    first: Run
+    first: Ranking
     origin: str
     backbone: str
     sizes: Sizes
@@ -132,10 +133,10 @@ class Trainings:
     def train(self, variant: Variant, show: ShowTraining) -> Training:
         """A variant, trained now or before: seeds that are new are added to the others."""
         plan = self.setup.plan(variant)
-        folder, missing = self._claimed(variant, plan), self.missing(variant)
+        run, missing = self._claimed(variant, plan), self.missing(variant)
         known = self._known(variant)
         if missing:
-            known = self._trained(variant, replace(plan, seeds=missing), folder, known, show)
+            known = self._trained(variant, replace(plan, seeds=missing), run, known, show)
         assert known is not None
         return of_seeds(known, plan.seeds)
 
@@ -144,40 +145,39 @@ class Trainings:
         plan = self.setup.plan(variant)
         return self._begun(variant, replace(plan, seeds=self.missing(variant)), self._claimed(variant, plan))
 
-    def _claimed(self, variant: Variant, plan: Plan) -> RunFolder:
+    def _claimed(self, variant: Variant, plan: Plan) -> Run:
         inputs = {
             **self.inputs, "model": variant.model, "settings": plain(plan.all_settings), "seed": self.setup.seed,
             "folds": len(plan.splits), "k": self.setup.sizes.depth, "queries": self.setup.sizes.queries,
         }  # fmt: skip
-        return RunFolder.claim(self.folder / variant.name, "train", inputs, hold=False)
+        return Run.open(self.folder / variant.name, Training.COMMAND, inputs, hold=False)
 
-    def _begun(self, variant: Variant, plan: Plan, folder: RunFolder) -> Trainer:
-        out, keep = folder.path, "all" if variant.kept else "none"
+    def _begun(self, variant: Variant, plan: Plan, run: Run) -> Trainer:
+        out, keep = self.folder / variant.name, "all" if variant.kept else "none"
         about = {"candidates": f"{self.setup.origin}, {self.setup.sizes.depth} per query"}
-        folder.begin()
-        return FirstFoldKept(plan, out, folder.work("training"), keep=keep, about=about)
+        run.begin()
+        epochs = run.work("training")
+        assert epochs is not None
+        return FirstFoldKept(plan, out, epochs, keep=keep, about=about)
 
     def _known(self, variant: Variant) -> Training | None:
         """What is trained already; nothing where it is not there, or not as it was written."""
         folder = self.folder / variant.name
-        known = RunFolder(folder, "train", self.inputs).result(Training.FILE)
-        return None if known is None else Training.read(folder)
+        return Training.read(folder) if holds(folder, Training.FILE) else None
 
     def _trained(
-        self, variant: Variant, plan: Plan, folder: RunFolder, known: Training | None, show: ShowTraining
+        self, variant: Variant, plan: Plan, run: Run, known: Training | None, show: ShowTraining
     ) -> Training:
         """Trains the seeds of a plan, and writes them with those that are known."""
-        training = self._begun(variant, plan, folder)
+        training = self._begun(variant, plan, run)
         with show(training) as on_progress:
             fitted = training.run(on_progress)
         result = joined(known, training_result(training, fitted, self.setup.origin))
-        manifest = folder.record(
-            jobs=len(result.models), pairs_per_epoch=list(result.pairs), seeds=list(result.seeds),
+        run.save(
+            result, jobs=len(result.models), pairs_per_epoch=list(result.pairs), seeds=list(result.seeds),
             judgements=plain(result.judgements),
             backbone=result.backbone, collection=result.collection, first_stage=result.first_stage,
         )  # fmt: skip
-        result.write(folder.path, manifest)
-        folder.save(manifest)
         training.forget()
         return result
 
