@@ -15,7 +15,7 @@ from whyrank.circuits.results import (
     Step,
 )
 from whyrank.encoders.site import short_name
-from whyrank.evaluation.estimate import NOTHING, Estimate
+from whyrank.evaluation.estimate import NOTHING, Estimate, percent
 from whyrank.evaluation.interval import FEWEST_QUERIES, TOO_FEW
 from whyrank.pages.numbers import counted
 from whyrank.pages.page import Cell, Report
@@ -44,15 +44,15 @@ def circuit_verdict(circuit: Circuit) -> list[str]:
     leading = max(circuit.kept(circuit.steps[0]), key=lambda edge: abs(edge.share.value or 0.0), default=None)
     if leading:
         said[0] += f" Most of the gap reaches the logits through {short_name(leading.sender)}: "
-        said[0] += f"{leading.share.text('.1%')}."
+        said[0] += f"{leading.share.percent(1)}."
     name, first = next(iter(circuit.faithfulness.items()))
     kind, found = first.fairest()
     alone, without, random = found.only_circuit.kept, found.without_circuit.kept, found.without_circuit.random
     if alone.value is not None and without.value is not None:
-        rivals = "" if random.mean is None else f" (without as many random heads {random.mean:.0%})"
+        rivals = "" if random.mean is None else f" (without as many random heads {percent(random.mean)})"
         said.append(
-            f"Alone it keeps {alone.text('.0%')} of the gap of {name} ({kind} ablation); without it "
-            f"{without.text('.0%')} is left{rivals}."
+            f"Alone it keeps {alone.percent()} of the gap of {name} ({kind} ablation); without it "
+            f"{without.percent()} is left{rivals}."
         )
     if circuit.queries < FEWEST_QUERIES:
         said.append(f"{TOO_FEW.capitalize()} ({circuit.queries}) for intervals: no head was tested.")

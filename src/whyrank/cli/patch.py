@@ -87,14 +87,11 @@ def show(effects: Effects) -> None:
     measure = effects.measure
     title = f"{measure.title}; * significant at 0.05 (Holm over {len(effects.sites)} sites)"
     table = Table(title=title, title_justify="left")
-    for name in ("site", "pairs", measure.title, "95% interval"):
+    for name in ("site", "pairs", f"{measure.title} [95% interval]"):
         table.add_column(name, justify="left" if name == "site" else "right")
     for site in effects.leading[:SHOWN]:
-        found, star = measure.of(site), "*" if site.is_significant else " "
-        ends = found.interval
-        around = f"{ends.low:+.3f} to {ends.high:+.3f}" if ends else str(ends.reason)
-        value = "–" if found.value is None else f"{found.value:+.3f}{star}"
-        table.add_row(site.site, str(site.n), value, around)
+        star = "*" if site.is_significant else " "
+        table.add_row(site.site, str(site.n), f"{measure.of(site).text('+.3f')}{star}")
     console().print(table)
 
 

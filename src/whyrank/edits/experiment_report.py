@@ -39,7 +39,7 @@ def experiment_page(result: TwoTokenExperiment) -> Report:
         [
             one.control, one.direction, f"{one.scale:g}", one.doc1.text("+.3f"),
             one.edit_less.text("+.3f") if one.edit_less else None, one.doc2.text("+.3f"),
-            one.doc1_above.text(".0%"),
+            one.doc1_above.percent(),
         ]
         for one in result.curves
     ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whyrank.axioms.same_score import no_gap
-from whyrank.evaluation.estimate import NOTHING, p_text
+from whyrank.evaluation.estimate import NOTHING, p_text, percent
 from whyrank.interventions.figures import about, make_figures
 from whyrank.interventions.results import Effects
 from whyrank.interventions.statistics import SiteSummary
@@ -92,7 +92,7 @@ def _numbers(report: Report, effects: Effects) -> None:
         ["site", "queries", "ratio of sums", "mean change", "mean of ratios", "dropped"],
         [
             [site.site, site.queries, site.ratio_of_sums.text("+.3f"), site.mean_change.text("+.3f"),
-             _three_digits(site.mean_of_ratios), f"{site.dropped:.0%}"]
+             _three_digits(site.mean_of_ratios), percent(site.dropped)]
             for site in some
         ],
         "Ratio of sums: sum(patched - base) / sum(perturbed - base). Mean change: from the score of the run that "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from whyrank.evaluation.estimate import NOTHING, SIGNIFICANT, p_text, yes_or_no
+from whyrank.evaluation.estimate import NOTHING, SIGNIFICANT, p_text, percent, yes_or_no
 from whyrank.learning.tables import Difference
 from whyrank.pages.numbers import counted, span
 from whyrank.pages.page import Cell, Report
@@ -129,11 +129,11 @@ def attention(report: Report, found: AttentionCompared) -> None:
     report.paragraph(
         "A relation of a query word and a document word is spurious if it is neither the same word nor near. "
         "Near: the cosine of their input embeddings in the backbone, before training, is at least "
-        f"{found.threshold:.3f}, which {found.unrelated:.0%} of the pairs of a query's words and another "
-        f"query's document's words reach. {kinds['same']:.1%} of the relations are the same word, "
-        f"{kinds['near']:.1%} near, {kinds['spurious']:.1%} spurious. The share is of the attention from query "
-        "words to document words and back, without special tokens and punctuation, summed over heads; averaged "
-        f"over {_seeds(found.seeds)}."
+        f"{found.threshold:.3f}, which {percent(found.unrelated)} of the pairs of a query's words and another "
+        f"query's document's words reach. {percent(kinds['same'], 1)} of the relations are the same word, "
+        f"{percent(kinds['near'], 1)} near, {percent(kinds['spurious'], 1)} spurious. The share is of "
+        "the attention from query words to document words and back, without special tokens and punctuation, "
+        f"summed over heads; averaged over {_seeds(found.seeds)}."
     )
     report.paragraph(
         "Vanilla BERT reads the [CLS] of the last layer only: what words attend to there changes no score, and is "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from whyrank.evaluation.estimate import percent
 from whyrank.pages.findings import findings_table
 from whyrank.pages.numbers import counted, span
 from whyrank.pages.page import Cell, Report
@@ -216,7 +217,7 @@ def _texts_read(report: Report, reading: TextsRead) -> None:
         f"word {reading.pieces_per_word:.2f} pieces, a document {reading.document_tokens:.1f} tokens."
     )
     rows: list[list[Cell]] = [
-        [one.model, f"{one.sequences:.1f}", f"{one.tokens:.1f}", f"{one.with_repeats:.1f}", f"{one.share:.1%}"]
+        [one.model, f"{one.sequences:.1f}", f"{one.tokens:.1f}", f"{one.with_repeats:.1f}", percent(one.share, 1)]
         for one in reading.models
     ]
     columns = ["model", "sequences", "document tokens read", "with those read twice", "share of a document"]

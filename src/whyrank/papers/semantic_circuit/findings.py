@@ -13,7 +13,7 @@ from whyrank.edits.experiment import ExperimentPoint, TwoTokenExperiment
 from whyrank.edits.idf import IdfDirection
 from whyrank.edits.suppression import Suppression
 from whyrank.encoders.site import short_name
-from whyrank.evaluation.estimate import Estimate
+from whyrank.evaluation.estimate import Estimate, percent
 from whyrank.interventions.results import Effects
 from whyrank.pages.findings import OPEN, Finding
 from whyrank.papers.semantic_circuit import paper
@@ -154,9 +154,9 @@ def _saturation(circuit: Circuit) -> Iterator[Finding]:
         f"fit {best or 'none'}", n, None if best is None else _grows(injected) and best in ("log", "sqrt"),
     )  # fmt: skip
     change = _mean(control[-1]) / _mean(control[0]) - 1
+    shown = f"{_mean(control[0]):.3f} to {_mean(control[-1]):.3f} ({percent(change, sign='+')})"
     yield Finding.holds(
-        "the same to other document tokens", "level",
-        f"{_mean(control[0]):.3f} to {_mean(control[-1]):.3f} ({change:+.0%})", n, abs(change) < LEVEL,
+        "the same to other document tokens", "level", shown, n, abs(change) < LEVEL,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from whyrank.encoders.site import short_name
-from whyrank.evaluation.estimate import NOTHING
+from whyrank.evaluation.estimate import NOTHING, percent
 from whyrank.pages.page import Cell, Figure, Figures, Report
 from whyrank.papers.term_frequency.parts import Counted, Curve, CurveFit, EffectCurve
 from whyrank.plots import lines
@@ -78,7 +78,7 @@ def _first_and_last(name: str, curve: Curve) -> str:
     if not points:
         return f"{name}: none"
     ends = [points[0], points[-1]] if len(points) > 1 else points
-    shown = ", ".join(f"{point.mean:.0%} at k = {point.k}" for point in ends)
+    shown = ", ".join(f"{point.mean.percent()} at k = {point.k}" for point in ends)
     return f"{name}: {shown} (n = {points[0].mean.pairs})"
 
 
@@ -165,5 +165,4 @@ def _fit(fit: CurveFit | None) -> list[Cell]:
     if fit is None:
         return [NOTHING] * 6
     aicc = NOTHING if fit.aicc is None else f"{fit.aicc:.1f}"
-    best = NOTHING if fit.best_in is None else f"{fit.best_in:.0%}"
-    return [fit.curve, f"{fit.a:+.3g}", f"{fit.b:+.3g}", fit.r2.text(".2f"), aicc, best]
+    return [fit.curve, f"{fit.a:+.3g}", f"{fit.b:+.3g}", fit.r2.text(".2f"), aicc, percent(fit.best_in)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from whyrank.encoders.site import short_name
-from whyrank.evaluation.estimate import Estimate
+from whyrank.evaluation.estimate import Estimate, percent
 from whyrank.evaluation.interval import Interval
 from whyrank.pages.findings import Finding
 from whyrank.papers.term_frequency.findings import judged, majority, some_of
@@ -99,7 +99,7 @@ class _Gain(NamedTuple):
 
     @property
     def text(self) -> str:
-        return Estimate.of(self.value, self.interval, self.documents, 0).text(".1%")
+        return Estimate.of(self.value, self.interval, self.documents, 0).percent(1)
 
 
 def _gains(variants: Variants) -> Iterator[Finding]:
@@ -160,8 +160,8 @@ def _violations(name: str, variants: Variants) -> Iterator[Finding]:
     why = f"fewer than {FEWEST} documents" if n < FEWEST else "" if grows is not None else "the intervals overlap"
     if grows and not last.interval.low <= MOST_VIOLATE <= last.interval.high:
         than = "more" if (last.value or 0.0) > MOST_VIOLATE else "fewer"
-        why = f"they grow, to {than} than the paper's {MOST_VIOLATE:.0%}"
-    shown = ", ".join(f"{point.mean:.0%} at k = {point.k}" for point in (found.points[0], found.points[-1]))
+        why = f"they grow, to {than} than the paper's {percent(MOST_VIOLATE)}"
+    shown = ", ".join(f"{point.mean.percent()} at k = {point.k}" for point in (found.points[0], found.points[-1]))
     n_shown = f"{n} documents"
     yield Finding.holds(f"pairs that do not rise ({name})", VIOLATE, shown, n_shown, grows, why)
     log = found.log_fit
@@ -177,7 +177,7 @@ def _grows(first: Estimate, last: Estimate) -> bool | None:
 def _growth(what: str, log: CurveFit, n: str, grows: bool | None) -> Finding:
     part = log.best_in
     best = None if part is None else True if part >= CLEARLY else False if part <= 1 - CLEARLY else None
-    in_draws = "" if part is None else f", best in {part:.0%} of draws"
+    in_draws = "" if part is None else f", best in {percent(part)} of draws"
     return Finding.holds(
         what, "logarithmically", f"log R2 {log.r2:.2f}{in_draws}", n, best if grows else None,
         "" if grows else "they do not surely grow",
