@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from whyrank.edits.edit import Edit as Edit
     from whyrank.encoders.site import Site as Site
     from whyrank.evaluation.evaluate import evaluate as evaluate
-    from whyrank.explain.words import explain as explain
+    from whyrank.explain.api import explain as explain
     from whyrank.interventions.api import patch as patch
     from whyrank.learning.api import train as train
     from whyrank.learning.finetuning.api import finetune as finetune

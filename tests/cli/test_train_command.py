@@ -25,7 +25,7 @@ from whyrank.cli.train import train
 from whyrank.collections.formats import read_run
 from whyrank.core.errors import UserError
 from whyrank.evaluation.measures import mean, per_query
-from whyrank.explain.words import explain
+from whyrank.explain.api import explain
 from whyrank.learning.results import Training
 
 SETTINGS = {

@@ -12,8 +12,10 @@ from tests.learning.tiny_training import plan
 from whyrank.collections.collection import Collection
 from whyrank.core.caller import Caller
 from whyrank.core.errors import UserError
-from whyrank.explain.parts import sentences_of, without
-from whyrank.explain.words import BUDGET, explain
+from whyrank.explain.api import explain
+from whyrank.explain.parts import sentences_of
+from whyrank.explain.removal import deleted
+from whyrank.explain.scored import BUDGET
 from whyrank.learning.trained import as_ranker
 from whyrank.rankers.load import load
 from whyrank.rankers.passages import BestPassage
@@ -74,12 +76,11 @@ def test_what_is_read_is_what_the_score_depends_on(rankers, name, query):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_effects_are_those_of_the_whole_text_and_only_of_what_is_read(rankers, name):
     ranker, text = rankers[name], long_text(120)
-    found = explain(ranker, QUERY, text)
+    found = explain(ranker, QUERY, text, remove="delete")
     read = ranker.characters_read(QUERY, text)
     assert found.coverage.words == 120
     assert len(found.words) == found.coverage.read == sum(word.start < read for word in word_spans(text))
-    assert not found.sentences
-    pairs = [(QUERY, text), *((QUERY, without(text, [(word.start, word.end)])) for word in found.words)]
+    pairs = [(QUERY, text), *((QUERY, deleted(text, [(word.start, word.end)])) for word in found.words)]
     scores = ranker.score(pairs)
     np.testing.assert_allclose([word.effect for word in found.words], scores[0] - scores[1:], atol=1e-5)
     sentences = found.in_words()
@@ -111,9 +112,9 @@ def test_five_thousand_words_are_bounded_watched_and_quick(rankers):
         assert sum(count for _, count, _ in steps) == found.coverage.calls
         assert all(count == done for _, count, done in steps)
     assert time.monotonic() - began < 60
-    assert [name for name, *_ in steps] == ["taking out query words", "taking out sentences", "taking out words"]
+    assert [name for name, *_ in steps][:3] == ["query words", "sentences", "words"]
     assert found.coverage.read == 5000 > found.coverage.tried > 50
-    assert f"Of 5000 words, {found.coverage.tried} were taken out one by one" in found.in_words()
+    assert f"Of 5000 words, {found.coverage.tried} were taken away one by one" in found.in_words()
 
 
 def test_the_words_that_matter_are_found_among_five_thousand():
@@ -143,7 +144,7 @@ def test_a_long_query_is_bounded_too(rankers):
     query = " ".join(f"{word}{i}" for i in range(10) for word in WORDS)
     found = explain(rankers["bi-encoder"], query, "a red cat", budget=40)
     assert found.coverage.calls <= 40 and len(found.query_terms) == 10
-    assert "120 of the query's words were not taken out." in found.in_words()
+    assert "120 of the query's words were not taken away." in found.in_words()
     with pytest.raises(UserError, match="3 scored texts cannot explain a score; give 20 or more"):
         explain(rankers["bi-encoder"], query, "a red cat", budget=3)
 

@@ -11,17 +11,20 @@ from hypothesis import strategies as some
 
 from whyrank.collections.collection import Collection
 from whyrank.core.errors import UserError
+from whyrank.explain.api import explain
 from whyrank.explain.explanation import Explanation
-from whyrank.explain.words import explain, without
+from whyrank.explain.removal import deleted, removal
 from whyrank.rankers.load import load
+from whyrank.rankers.ranker import Ranker, Scores, Source
 from whyrank.text.words import word_spans, words
 
 COLLECTION = Collection.from_records("t", {"a": "red cat", "b": "blue dog tree", "c": "the dog"}, {"1": "cat"})
 BM25 = load("bm25", collection=COLLECTION, k1=0.9, b=0.0)
 
 
-def test_effects_of_bm25_without_length_are_its_terms_contributions():
-    explanation = explain(BM25, "red cat", "The cat saw a red, red dog.")
+@pytest.mark.parametrize("way", ["replace", "delete"])
+def test_effects_of_bm25_without_length_are_its_terms_contributions(way):
+    explanation = explain(BM25, "red cat", "The cat saw a red, red dog.", remove=way)
     effects = {term.word: term.effect for term in explanation.terms}
     shares = {term.term: term.contribution for term in BM25.explain("red cat", "The cat saw a red, red dog.")}
     assert effects["red"] == pytest.approx(shares["red"])
@@ -42,14 +45,14 @@ def test_the_sentences_name_the_strongest_words():
 
 
 @given(some.text(max_size=60))
-def test_taking_out_every_word_leaves_no_word(text):
+def test_deleting_every_word_leaves_no_word(text):
     spans = [(start, end) for _, start, end in word_spans(text)]
-    assert words(without(text, spans)) == []
+    assert words(deleted(text, spans)) == []
 
 
 def test_white_space_that_is_not_the_words_own_stays():
-    assert without("a\n\nb   c d", [(0, 1)]) == "b   c d"
-    assert without("a\n\nb   c d", [(3, 4)]) == "a\n\nc d"
+    assert deleted("a\n\nb   c d", [(0, 1)]) == "b   c d"
+    assert deleted("a\n\nb   c d", [(3, 4)]) == "a\n\nc d"
 
 
 def test_a_text_of_one_word_can_be_explained():
@@ -61,13 +64,13 @@ def test_a_text_without_words_is_refused():
         explain(BM25, "cat", "...")
 
 
-def test_effects_of_a_real_cross_encoder_are_its_score_differences(real):
+@pytest.mark.parametrize("way", ["replace", "delete"])
+def test_effects_of_a_real_cross_encoder_are_its_score_differences(real, way):
     ranker = real("ce-minilm-l12")
     text = "Berlin has 3.5 million inhabitants."
-    explanation = explain(ranker, "how big is berlin", text)
-    whole, no_berlin = ranker.score(
-        [("how big is berlin", text), ("how big is berlin", "has 3.5 million inhabitants.")]
-    )
+    explanation = explain(ranker, "how big is berlin", text, remove=way)
+    other = {"delete": "has 3.5 million inhabitants.", "replace": "a has 3.5 million inhabitants."}[way]
+    whole, no_berlin = ranker.score([("how big is berlin", text), ("how big is berlin", other)])
     assert explanation.score == pytest.approx(whole, abs=1e-4)
     berlin = next(term for term in explanation.terms if term.word == "berlin")
     np.testing.assert_allclose(berlin.effect, whole - no_berlin, atol=1e-4)
@@ -93,3 +96,36 @@ def test_an_explanation_is_written_and_read_again(tmp_path):
     page = (tmp_path / "run" / "report.html").read_text()
     assert page.index("The score is") < page.index("<svg") and "&lt;b&gt;here" in page
     assert explain(BM25, "red cat", "The cat saw a red dog <b>here</b>.", out=tmp_path / "run") == found
+
+
+def test_words_that_stand_in_for_each_other_are_found():
+    """The ranker asks for a cat or a dog, whichever: alone neither matters."""
+
+    class Either(Ranker):
+        kind, name, source = "test", "either", Source("a test", "exact")
+
+        def fingerprint(self):
+            return "either"
+
+        def scores(self, pairs, progress=None):
+            return Scores(np.array([float(bool({"cat", "dog"} & set(words(text)))) for _, text in pairs]), cut=0)
+
+    found = explain(Either(), "a pet", "One red cat sat here. We saw the big dog run. Nothing more to see.")
+    assert {one.word: one.effect for one in found.terms}["cat"] == 0
+    (joint,) = [one for one in found.joint if set(one.words) == {"cat", "dog"}]
+    assert joint.effect == 1 and joint.single == 0
+    assert "stand in for each other" in found.in_words()
+
+
+@pytest.mark.parametrize("way", ["replace", "delete"])
+def test_replacing_keeps_every_other_token_in_its_place(real, way):
+    ranker, text = real("bi-minilm-l3"), "The waterproofing of houseplants, unbelievably, is yellowish."
+    spans = [(span.start, span.end) for span in word_spans(text)]
+    whole = ranker.document_tokens("q", text)
+    for span in spans:
+        other = ranker.document_tokens("q", removal(way, ranker, "q", text).document([span]))
+        changed = set(whole.within(span))
+        same = len(other) == len(whole) and all(
+            a == b for i, (a, b) in enumerate(zip(whole.ids, other.ids, strict=True)) if i not in changed
+        )
+        assert same == (way == "replace")

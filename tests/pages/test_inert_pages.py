@@ -5,7 +5,7 @@ import pytest
 from tests.cli.hostile import FORMULAS, MARKUP, NAME
 from tests.pages.inert import check_inert, dangers_of, tables_of, text_of
 from whyrank.collections.collection import Collection
-from whyrank.explain.words import explain
+from whyrank.explain.api import explain
 from whyrank.pages.page import Report, csv_cell
 from whyrank.plots.style import as_svg, drawing
 from whyrank.rankers.load import load

@@ -33,7 +33,7 @@ def demo(
     from whyrank.core.caller import Caller
     from whyrank.core.runs import Run as Work
     from whyrank.evaluation.evaluate import evaluate
-    from whyrank.explain.words import explain
+    from whyrank.explain.api import explain
     from whyrank.rankers.load import load
     from whyrank.rankers.rerank import rerank, safe_name
 

@@ -2,4 +2,4 @@
 
 from whyrank.core.callable_package import callable_package
 
-callable_package(__name__, "whyrank.explain.words:explain")
+callable_package(__name__, "whyrank.explain.api:explain")

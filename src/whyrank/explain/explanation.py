@@ -53,10 +53,34 @@ class SentenceEffect:
 
 
 @dataclass(frozen=True)
+class JointEffect:
+    """Words that matter more together than one by one: what they add to the score together, and the sum of what
+    each adds by itself."""
+
+    words: tuple[str, ...]
+    effect: float
+    single: float
+
+
+@dataclass(frozen=True)
+class Truncation:
+    """What the ranker never saw of a document, from `start` on, and the score of its best passage (as long as the
+    ranker reads), had it seen that instead."""
+
+    words: int
+    read: int
+    start: int
+    passages: int
+    best_start: int
+    best_end: int
+    best_score: float
+
+
+@dataclass(frozen=True)
 class Coverage:
     """What an explanation is about: the document's words, those of them that the ranker reads (the first
-    `characters` characters), those that were taken out by themselves, and how many texts were scored.
-    `query_words` counts the query's distinct words that were not taken out."""
+    `characters` characters), those that were taken away by themselves, and how many texts were scored.
+    `query_words` counts the query's distinct words that were not taken away."""
 
     words: int
     read: int
@@ -66,22 +90,42 @@ class Coverage:
     query_words: int = 0
 
 
+@dataclass(frozen=True)
+class Words:
+    """The score, and what each part of the texts adds to it."""
+
+    score: float
+    words: tuple[WordEffect, ...]
+    terms: tuple[TermEffect, ...]
+    query_terms: tuple[TermEffect, ...]
+    sentences: tuple[SentenceEffect, ...]
+    joint: tuple[JointEffect, ...]
+    coverage: Coverage
+
+
 @dataclass(frozen=True, repr=False)
 class Explanation(Result):
-    """A score and the words behind it; effects are in the ranker's own score units."""
+    """A score and the words behind it; effects are in the ranker's own score units. `way`: how words were taken
+    away, replaced by `filler` or deleted."""
 
     FILE: ClassVar[str] = "explanation.json"
     COMMAND: ClassVar[str] = "explain"
 
     ranker: str
+    source: str
     query: str
+    docid: str | None
     document: str
+    way: str
+    filler: str | None
     score: float
     words: tuple[WordEffect, ...]
     terms: tuple[TermEffect, ...]
     query_terms: tuple[TermEffect, ...]
+    sentences: tuple[SentenceEffect, ...]
+    joint: tuple[JointEffect, ...]
     coverage: Coverage
-    sentences: tuple[SentenceEffect, ...] = ()
+    truncation: Truncation | None = None
 
     def verdict(self) -> list[str]:
         """Two or three sentences for a person."""
@@ -123,7 +167,17 @@ class Explanation(Result):
             sentences.append(f"It would rise without {_listed(down)}.")
         if held is not None and held.effect > 0:
             sentences.append(f"Of the query's words, '{held.word}' matters most ({-held.effect:+.2f} without it).")
+        sentences += self._together()
         return [*sentences, *self._not_covered()]
+
+    def _together(self) -> Iterator[str]:
+        """The words that stand in for each other."""
+        for one in self.joint[:2]:
+            names = " and ".join(f"'{word}'" for word in one.words)
+            yield (
+                f"Without {names} together it would change by {-one.effect:+.2f}, more than one by one "
+                f"({-one.single:+.2f}): they stand in for each other."
+            )
 
     def _not_covered(self) -> Iterator[str]:
         """What this explanation is not about, if there is something."""
@@ -133,13 +187,15 @@ class Explanation(Result):
                 f"{self.ranker} reads the first {about.read} of the document's {about.words} words; the others "
                 "have no part in the score."
             )
+        if self.truncation is not None and self.truncation.best_score > self.score:
+            yield f"Had it read the best passage instead, the score would be {self.truncation.best_score:.2f}."
         if about.tried < about.read:
             yield (
-                f"Of {about.read} words, {about.tried} were taken out one by one: those of the sentences without "
+                f"Of {about.read} words, {about.tried} were taken away one by one: those of the sentences without "
                 f"which the score changes most ({about.calls} texts scored)."
             )
         if about.query_words:
-            yield f"{about.query_words} of the query's words were not taken out."
+            yield f"{about.query_words} of the query's words were not taken away."
 
     def draw(self, path: Path | str, most: int = 8) -> Path:
         """The document with each word's effect behind it, and the strongest words as bars, as SVG or PNG."""

@@ -1,30 +1,15 @@
-"""The parts of a text that are taken out: words, sentences, and what is left of the text without them."""
+"""The parts of a text that are taken away: sentences, and where each word stands."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from whyrank.text.sentences import sentence_spans
 from whyrank.text.tokens import Span
 from whyrank.text.words import WordSpan
 
-#: What stands for a text with its only word taken out, which no ranker can score.
-NOTHING = "."
 #: Words of a sentence at most: texts without full stops have parts, too.
 LONGEST = 40
-_BLANK = re.compile(r"\s*")
-
-
-def without(text: str, spans: Sequence[Span]) -> str:
-    """The text with these spans taken out, each with the white space after it; all else stays as it is."""
-    left, end = [], 0
-    for start, stop in spans:
-        left.append(text[end:start])
-        blank = _BLANK.match(text, stop)
-        end = blank.end() if blank else stop
-    rest = "".join([*left, text[end:]])
-    return rest if rest.strip() else NOTHING
 
 
 def sentences_of(text: str, words: Sequence[WordSpan], most: int) -> list[Span]:

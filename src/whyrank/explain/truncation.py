@@ -1,0 +1,29 @@
+"""What a ranker never saw of a long document, and what the score would be had it seen the best passage instead."""
+
+from __future__ import annotations
+
+from whyrank.explain.explanation import Truncation
+from whyrank.explain.scored import ScoredTexts
+from whyrank.rankers.neural import NeuralRanker
+from whyrank.rankers.passages import BestPassage
+from whyrank.text.words import word_spans
+
+#: Of the budget, the share that passages may take.
+SHARE = 4
+
+
+def truncation_of(texts: ScoredTexts, query: str, document: str) -> Truncation | None:
+    """None for a document that is read whole. Passages are half-overlapping windows; of more than a quarter of the
+    budget allows, every second, third, ... is tried."""
+    ranker = texts.ranker
+    start = ranker.characters_read(query, document)
+    spans = word_spans(document)
+    read = sum(span.start < start for span in spans)
+    if start >= len(document) or read == len(spans) or not isinstance(ranker, NeuralRanker):
+        return None
+    passages = BestPassage(ranker).passages(query, document)
+    tried = passages[:: -(-len(passages) // max(1, texts.left // SHARE))]
+    texts.score("passages", [(query, passage) for passage in tried])
+    best = max(tried, key=lambda passage: texts[query, passage])
+    place = document.index(best)
+    return Truncation(len(spans), read, start, len(passages), place, place + len(best), texts[query, best])
