@@ -25,7 +25,7 @@ def explain(
     *,
     docid: str | None = None,
     collection: str | Collection | None = None,
-    remove: str = "replace",
+    remove: str = "delete",
     budget: int = BUDGET,
     device: str = "cpu",
     out: Path | str | None = None,
@@ -34,7 +34,7 @@ def explain(
     """The effect of each sentence and word of the document, of each of its distinct words, and of each query word;
     words that matter only together; and what was cut off.
 
-    `remove`: words are replaced by fillers (`replace`), which keep the others in their place, or deleted.
+    `remove`: words are deleted, or replaced by fillers (`replace`), which keep the others in their place.
     `budget` bounds how many texts are scored. BM25 counts words in `collection`.
     """
     opened = None if collection is None else collection_of(collection, caller)
