@@ -29,7 +29,7 @@ from whyrank.edits.two_tokens import experiment
 from whyrank.edits.unedited import Unedited
 from whyrank.interventions.api import patch
 from whyrank.learning.tables import Mean, compare
-from whyrank.papers.disentangled.paired import difference, with_holm
+from whyrank.papers.disentangled.paired import corrected, difference
 from whyrank.rankers.load import load
 
 MANIFEST = {"command": "whyrank test"}
@@ -170,11 +170,14 @@ def test_tables_of_few_test_queries(queries):
     row = Mean.of("x", "nDCG@10", values)
     (gap,) = compare("rivals", [("x", "y")], {"x": values, "y": values}, ["nDCG@10"])
     paired = difference([0.5] * queries, [0.4] * queries, [f"q{i}" for i in range(queries)])
-    json.dumps([plain(row), plain(gap), with_holm([paired])], allow_nan=False)
+    json.dumps([plain(row), plain(gap), plain(corrected([paired])[0])], allow_nan=False)
     assert (
-        row.mean.no_interval == gap.comparison.difference.no_interval == paired["no_interval"] == "too few queries"
+        row.mean.no_interval
+        == gap.comparison.difference.no_interval
+        == paired.difference.no_interval
+        == "too few queries"
     )
-    assert gap.comparison.p_holm is None and with_holm([paired])[0]["p_holm"] is None
+    assert gap.comparison.p_holm is None and corrected([paired])[0].p_holm is None
     assert gap.pair == "x - y"
     assert gap.text() == "nDCG@10 +0.0000 (too few queries), not tested (too few queries)"
 
