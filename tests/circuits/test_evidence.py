@@ -244,6 +244,13 @@ def test_length_is_told_as_sum_and_mean(ranker):
     )
 
 
+def test_length_skips_a_pair_without_a_document_token(ranker, monkeypatch):
+    pair = MinimalPair("l", "red cat", "the dog sat", "the dog sat people live", axiom="LNC1", aligned=False,
+                       prefer="baseline", k=1, qid="q")  # fmt: skip
+    monkeypatch.setattr(Reading, "document", property(lambda self: []))
+    assert length(ranker, [Head(1, 1)], [pair]) is None
+
+
 def test_u0_against_the_summed_matching_score(ranker):
     u0, heads = np.random.default_rng(1).normal(size=97), [Head(0, 2), Head(1, 3)]
     points = []

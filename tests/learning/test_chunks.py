@@ -296,12 +296,12 @@ def test_sums_means_and_firsts_are_of_each_examples_own_chunks():
     assert chunks.mean_over_chunks(values[:, 0]).tolist() == [1.5, 3, 5]
 
 
-def test_chunks_beside_each_other_are_padded_and_say_so():
+def test_chunks_next_to_each_other_are_padded_and_marked():
     values = torch.tensor([1.0, 2, 3, 4, 5, 6], requires_grad=True)
-    beside, there = three_examples().beside(values)
+    beside, there = three_examples().side_by_side(values)
     assert beside.tolist() == [[1, 2, 0], [3, 0, 0], [4, 5, 6]]
     assert there.tolist() == [[True, True, False], [True, False, False], [True] * 3]
     (beside * torch.arange(9.0).view(3, 3)).sum().backward()
     assert values.grad.tolist() == [0, 1, 3, 6, 7, 8]
-    deep, _ = three_examples().beside(torch.arange(12.0).view(6, 2))
+    deep, _ = three_examples().side_by_side(torch.arange(12.0).view(6, 2))
     assert deep[2].tolist() == [[6, 7], [8, 9], [10, 11]] and deep.shape == (3, 3, 2)

@@ -97,6 +97,8 @@ def length(
             except CannotAlign:
                 continue
             readings = [Reading.of(ranker, *text) for text in texts]
+            if not all(one.document for one in readings):  # cut down to nothing: no mean over its tokens
+                continue
             sums = [one.matching().mean(-1).flatten().numpy() for one in readings]
             means = [total / len(one.document) for total, one in zip(sums, readings, strict=True)]
             for name, (before, after) in (("sum", sums), ("mean over tokens", means)):
