@@ -236,7 +236,7 @@ def test_unknown_names_suggest_near_ones(folder, tmp_path):
 def test_wrong_calls_are_one_line_too(folder):
     assert "--ranker" in one_line(whyrank("rank", "--collection", folder, "-o", "o"))
     assert "No such command" in one_line(whyrank("rnk"))
-    assert "--passages" in one_line(
+    assert "unknown passages 'sum'; choose max" in one_line(
         whyrank("rank", "--ranker", "bm25", "--collection", folder, "-o", "o", "--passages", "sum")
     )
 

@@ -56,9 +56,7 @@ class _Work:
     def found(self) -> Words:
         asked = places_of(word_spans(self.query))
         tried = dict(list(asked.items())[: max(1, self.texts.left // 4)])
-        self.texts.score(
-            "the text and its query words", [self.whole, *map(self._without_in_query, tried.values())]
-        )
+        self.texts.score("query words", [self.whole, *map(self._without_in_query, tried.values())])
         sentences = self._sentences()
         chosen = self._words_to_try(sentences)
         terms = {word: self._read_places[word] for word in places_of(chosen)}
