@@ -82,7 +82,7 @@ def test_what_pairs_writes_is_read_back(tmp_path, filler, real):
     ranker = real("bi-minilm-l3")
     made = make_pairs("TFC1,TFC2,TP,STMC1", "demo", [ranker], Choices(documents=2, filler=filler)).pairs
     write_pairs(tmp_path / "p.jsonl", made)
-    assert read_pairs(tmp_path / "p.jsonl") == made
+    assert read_pairs(tmp_path / "p.jsonl") == list(made)
 
 
 @pytest.mark.parametrize(("key", "name"), [("axiom", "a\x00b"), ("variant", "x" * 101), ("axiom", "a\nb")])

@@ -17,6 +17,7 @@ import pytest
 from tests.checkpoints import save
 from tests.circuits.tiny_search import tiny_collection
 from tests.cli.run import one_line, whyrank
+from tests.pages.inert import text_of
 from whyrank.circuits.semantic_bm.api import semantic_bm
 from whyrank.circuits.semantic_bm.results import SemanticBM
 from whyrank.core.errors import UserError
@@ -110,7 +111,8 @@ def test_finished_work_is_read_and_saved_again(done, ranker, collection, tmp_pat
     first, second = result.verdict()
     assert "2 matching heads" in first and "random draws of other heads" in second
     page = (out / "report.html").read_text()
-    assert page.index("random draws of other heads") < page.index("<svg") < page.index("<table")
+    assert "random draws of other heads" in text_of(page)
+    assert page.index('class="verdict"') < page.index("<svg") < page.index("<table")
     assert len(result.plot().patches) == len(result.default.models) + 1
 
 
