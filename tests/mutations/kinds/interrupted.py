@@ -24,7 +24,7 @@ CIRCUIT = (
 
 def _rank(folder: Path) -> None:
     checkpoint(with_texts(folder))
-    killed(folder, "whyrank.collections.trec.write_run", *RANK)
+    killed(folder, "whyrank.rankers.api.write_run", *RANK)
 
 
 def _edit(folder: Path) -> None:
