@@ -78,9 +78,9 @@ class Result(ABC):
 
     def write(self, folder: Path, manifest: Manifest) -> list[Path]:
         """Writes all files of the result, each whole or not at all, and returns their paths."""
-        path = folder / self.FILE
+        path, tables = folder / self.FILE, self.write_tables(folder)
         write_json(path, self.to_json())
-        paths = [path, *self.write_tables(folder)]
+        paths = [path, *tables]
         for name, svg in self.figures().items():
             paths.append(folder / f"{name}.svg")
             write_text(paths[-1], svg)
