@@ -79,8 +79,11 @@ __all__ = [*_PUBLIC, *_PACKAGES, "__version__"]
 def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
         return getattr(import_module(_PUBLIC[name]), name)
-    if name in _PACKAGES:
+    try:
         return import_module(f"whyrank.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"whyrank.{name}":
+            raise
     raise AttributeError(f"module 'whyrank' has no attribute '{name}'")
 
 

@@ -8,10 +8,12 @@ import typer
 
 from whyrank.cli import editing, options
 from whyrank.cli.caller import terminal
+from whyrank.cli.commands import app
 from whyrank.cli.console import console, print_json, say
 from whyrank.core.errors import UserError
 
 
+@app.command("align")
 def align(
     ranker: editing.OneRanker,
     collection: options.CollectionName,

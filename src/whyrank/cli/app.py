@@ -9,53 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from whyrank import __version__
-from whyrank.cli.align import align
-from whyrank.cli.audit import audit
-from whyrank.cli.caller import Commands
-from whyrank.cli.circuit import circuit
+from whyrank.cli.commands import app, import_commands
 from whyrank.cli.console import complain, show_log
-from whyrank.cli.demo import demo
-from whyrank.cli.edit import edit
-from whyrank.cli.eval import evaluate_runs
-from whyrank.cli.finetune import finetune
-from whyrank.cli.get import get
-from whyrank.cli.idf import idf
-from whyrank.cli.pairs import pairs
-from whyrank.cli.patch import patch
 from whyrank.cli.pipes import survive_closed_pipes
-from whyrank.cli.rank import rank
-from whyrank.cli.semantic_bm import semantic_bm
 from whyrank.cli.stop import MESSAGE, exit_code, was_stopped
-from whyrank.cli.study import app as study
-from whyrank.cli.suppress import suppress
-from whyrank.cli.train import train
 from whyrank.core.atomic import disk_error
 from whyrank.core.errors import UserError
 from whyrank.core.lines import DEFAULT_MAX_LINE, MAX_LINE
 
-app = typer.Typer(
-    cls=Commands,
-    help="A causal workbench for neural rankers: does it behave, why this score, can I change it?",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    epilog="Start with: whyrank demo",
-)
-app.command("demo")(demo)
-app.command("get")(get)
-app.command("rank")(rank)
-app.command("eval")(evaluate_runs)
-app.command("pairs")(pairs)
-app.command("audit")(audit)
-app.command("patch")(patch)
-app.command("circuit")(circuit)
-app.command("semantic-bm")(semantic_bm)
-app.command("idf")(idf)
-app.command("edit")(edit)
-app.command("suppress")(suppress)
-app.command("align")(align)
-app.command("finetune")(finetune)
-app.command("train")(train)
-app.add_typer(study, name="study")
+import_commands()
 
 BUG = "this is a bug of whyrank, not your mistake; please report it with what follows"
 #: What typer raises for a wrong call; its own copy of click keeps the name private.

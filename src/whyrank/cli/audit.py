@@ -9,12 +9,14 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.caller import terminal
+from whyrank.cli.commands import app
 from whyrank.cli.console import console, print_json, say, suggest
 
 if TYPE_CHECKING:
     from whyrank.audit.results import Audit, AxiomSummary
 
 
+@app.command("audit")
 def audit(
     ranker: Annotated[
         list[str], typer.Option(help="A folder, hub id or short name; again for more, side by side.")

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import shlex
 from contextvars import ContextVar
-from typing import Any
-
-from typer.core import TyperGroup
 
 from whyrank.cli.console import progress_bar, say
 from whyrank.core.caller import Caller
@@ -14,13 +11,9 @@ from whyrank.core.caller import Caller
 _asked: ContextVar[str] = ContextVar("asked", default="whyrank")
 
 
-class Commands(TyperGroup):
-    """The group of all commands; it remembers the words that it was called with."""
-
-    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        if parent is None:
-            _asked.set(shlex.join(["whyrank", *args]))
-        return super().make_context(info_name, args, parent, **extra)
+def remember_words(words: list[str]) -> None:
+    """Keeps what was typed after `whyrank`."""
+    _asked.set(shlex.join(["whyrank", *words]))
 
 
 def asked() -> str:

@@ -9,12 +9,14 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.caller import terminal
+from whyrank.cli.commands import app
 from whyrank.cli.console import command, console, print_json, say, suggest
 
 if TYPE_CHECKING:
     from whyrank.circuits.results import Circuit
 
 
+@app.command("circuit")
 def circuit(
     ranker: Annotated[str, typer.Option(help="A cross-encoder: a folder, hub id or short name.")],
     pairs: Annotated[

@@ -9,6 +9,7 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.caller import terminal
+from whyrank.cli.commands import app
 from whyrank.cli.console import command, console, print_json, progress_bar, say, suggest
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from whyrank.explain.explanation import Explanation
 
 
+@app.command("demo")
 def demo(
     ranker: Annotated[str, typer.Option(help="The ranker to show.")] = "ce-minilm-l12",
     out: Annotated[Path, typer.Option("-o", "--out", help="Where to put the runs and the figure.")] = Path(

@@ -9,6 +9,7 @@ import typer
 
 from whyrank.cli import editing, options
 from whyrank.cli.caller import terminal
+from whyrank.cli.commands import app
 from whyrank.cli.console import print_json, say, suggest
 from whyrank.core.errors import UserError
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from whyrank.edits.results import EditPreview
 
 
+@app.command("edit")
 def edit(
     ranker: editing.OneRanker,
     up: Annotated[list[str] | None, typer.Option(help="TERM=SCALE: take it for rarer; again for more.")] = None,

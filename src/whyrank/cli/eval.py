@@ -9,12 +9,14 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.caller import terminal
+from whyrank.cli.commands import app
 from whyrank.cli.console import command, console, print_json, say, suggest
 
 if TYPE_CHECKING:
     from whyrank.evaluation.results import Evaluation
 
 
+@app.command("eval")
 def evaluate_runs(
     runs: Annotated[list[Path], typer.Argument(help="TREC runs, or run folders; the first is the baseline.")],
     qrels: Annotated[str, typer.Option(help="A qrels file, or a collection that has judgements.")],

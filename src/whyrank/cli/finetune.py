@@ -8,6 +8,7 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.caller import terminal
+from whyrank.cli.commands import app
 from whyrank.cli.console import command, print_json, say, suggest
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 EVERY = "full,aligned-full,embeddings,aligned-embeddings"
 
 
+@app.command("finetune")
 def finetune(
     ranker: Annotated[str, typer.Option(help="A cross-encoder: a folder, a hub id or a short name.")],
     collection: options.CollectionName,

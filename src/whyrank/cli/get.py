@@ -9,10 +9,12 @@ from typing import Annotated
 import typer
 
 from whyrank.cli import options
+from whyrank.cli.commands import app
 from whyrank.cli.console import console, print_plain, say, suggest
 from whyrank.core.errors import UserError, nearest
 
 
+@app.command("get")
 def get(
     names: Annotated[
         list[str] | None, typer.Argument(help="Rankers, collections or wordnet; none lists what there is.")

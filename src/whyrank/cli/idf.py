@@ -8,12 +8,14 @@ import typer
 
 from whyrank.cli import editing, options
 from whyrank.cli.caller import terminal
+from whyrank.cli.commands import app
 from whyrank.cli.console import command, console, print_json, say, suggest
 
 if TYPE_CHECKING:
     from whyrank.edits.idf import IdfDirection
 
 
+@app.command("idf")
 def idf(
     ranker: editing.OneRanker,
     out: options.RunFolderPath,

@@ -9,9 +9,11 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.caller import terminal
+from whyrank.cli.commands import app
 from whyrank.cli.console import command, say, suggest
 
 
+@app.command("pairs")
 def pairs(
     axiom: options.Axioms,
     collection: options.CollectionName,

@@ -9,6 +9,7 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.caller import terminal
+from whyrank.cli.commands import app
 from whyrank.cli.console import command, console, print_json, say, suggest
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 SHOWN, NEXT = 12, 4
 
 
+@app.command("patch")
 def patch(
     ranker: Annotated[str, typer.Option(help="A folder, hub id or short name.")],
     pairs: Annotated[Path, typer.Option(help="A pairs file: whyrank pairs makes one.")],

@@ -8,9 +8,11 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.caller import terminal
+from whyrank.cli.commands import app
 from whyrank.cli.console import command, print_json, say, suggest
 
 
+@app.command("rank")
 def rank(
     ranker: Annotated[str, typer.Option(help="A folder, a hub id or a short name ('whyrank get' lists them).")],
     collection: options.CollectionName,

@@ -9,6 +9,7 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.caller import terminal
+from whyrank.cli.commands import app
 from whyrank.cli.console import command, console, print_json, say, suggest
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 LEADING = 3
 
 
+@app.command("semantic-bm")
 def semantic_bm(
     ranker: Annotated[str, typer.Option(help="A cross-encoder: a folder, hub id or short name.")],
     collection: options.CollectionName,

@@ -9,17 +9,19 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.caller import terminal
+from whyrank.cli.commands import app
 from whyrank.cli.console import command, console, print_json, say, suggest
 from whyrank.cli.study_disentangled import disentangled
 
 if TYPE_CHECKING:
     from whyrank.papers.term_frequency.atlas import Atlas
 
-app = typer.Typer(help="The papers end to end, their tables beside ours.", no_args_is_help=True)
-app.command("disentangled")(disentangled)
+study = typer.Typer(help="The papers end to end, their tables beside ours.", no_args_is_help=True)
+app.add_typer(study, name="study")
+study.command("disentangled")(disentangled)
 
 
-@app.command("semantic-circuit")
+@study.command("semantic-circuit")
 def semantic_circuit(
     out: options.RunFolderPath,
     ranker: Annotated[str, typer.Option(help="A cross-encoder.")] = "ce-minilm-l12",
@@ -53,7 +55,7 @@ def semantic_circuit(
     )
 
 
-@app.command("term-frequency")
+@study.command("term-frequency")
 def term_frequency(
     out: options.RunFolderPath,
     ranker: Annotated[list[str], typer.Option(help="A neural ranker; again for more: they are compared.")],

@@ -9,12 +9,14 @@ import typer
 
 from whyrank.cli import editing, options
 from whyrank.cli.caller import terminal
+from whyrank.cli.commands import app
 from whyrank.cli.console import command, print_json, say, suggest
 
 #: Entries of the list that were dropped, shown on the screen.
 SHOWN = 5
 
 
+@app.command("suppress")
 def suppress(
     ranker: editing.OneRanker,
     terms: Annotated[Path, typer.Option(help="The words to suppress: a text file, one per line, # for comments.")],

@@ -12,6 +12,7 @@ import typer
 
 from whyrank.cli import options
 from whyrank.cli.caller import terminal
+from whyrank.cli.commands import app
 from whyrank.cli.console import command, print_json, suggest
 from whyrank.cli.several_processes import run_in_processes
 from whyrank.core.errors import UserError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from whyrank.learning.results import Training
 
 
+@app.command("train")
 def train(
     out: options.RunFolderPath,
     model: Annotated[
