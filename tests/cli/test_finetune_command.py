@@ -110,7 +110,7 @@ def test_what_it_refuses(place, tmp_path):
     assert "9 judged queries cannot be split; 10 are needed" in few
     wrong = [
         (["--ranker", "bi-minilm-l3"], "is not a cross-encoder (bi-encoder)"),
-        (["--ranker", "bm25"], "bm25 is not a cross-encoder"),
+        (["--ranker", "bm25"], "bm25 cannot be opened"),
     ]
     for how, complaint in wrong:
         assert complaint in one_line(finetune(place, *how, out=tmp_path / "x"))

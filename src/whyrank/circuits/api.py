@@ -28,7 +28,7 @@ from whyrank.core.stages import Stages
 from whyrank.evaluation.interval import FEWEST_QUERIES
 from whyrank.interventions.aligned import AlignedPairs, aligned_pairs, fitting_pairs, pair_table
 from whyrank.rankers.cross_encoder import CrossEncoder
-from whyrank.rankers.load import load
+from whyrank.rankers.given import neural_ranker
 from whyrank.rankers.ranker import Ranker
 
 DEFAULT_THRESHOLD = "relative=0.3,share=0.01"
@@ -157,12 +157,7 @@ def circuit(
 
 def open_cross_encoder(ranker: str | Ranker, max_length: int | None, device: str, caller: Caller) -> CrossEncoder:
     """The cross-encoder, reading at most `max_length` tokens; what it is, is said."""
-    if isinstance(ranker, str):
-        settings: dict[str, Any] = {} if max_length is None else {"max_length": max_length}
-        ranker = load(ranker, device=device, **settings)
-    elif max_length is not None:
-        raise UserError("max_length is for a ranker that is loaded here", todo="load it with max_length")
-    opened = cross_encoder(ranker)
+    opened = cross_encoder(neural_ranker(ranker, max_length, device))
     caller.say(f"{opened.name}: {opened.source}; {opened.encoder}")
     return opened
 

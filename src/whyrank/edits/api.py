@@ -24,7 +24,6 @@ from whyrank.edits.dialed import (
     RankingChoice,
     check_call,
     idf_fingerprint,
-    open_neural,
     saved,
     scales_of,
 )
@@ -37,6 +36,7 @@ from whyrank.edits.suppress import SCALES, SuppressionSettings, suppression
 from whyrank.edits.suppression import Suppression
 from whyrank.edits.two_tokens import SCALES as EXPERIMENT_SCALES
 from whyrank.edits.two_tokens import experiment
+from whyrank.rankers.given import neural_ranker
 from whyrank.rankers.ranker import Ranker
 
 #: Words that a correlation needs.
@@ -53,7 +53,7 @@ def idf(
     if opened is None and idf == "collection":
         todo = "give a collection, or as idf wordfreq or a file of word<TAB>idf"
         raise UserError("no collection to count words in", todo=todo)
-    model = open_neural(ranker, caller, device)
+    model = neural_ranker(ranker, device=device, caller=caller)
     counted = opened.fingerprint() if opened and idf == "collection" else None
     inputs = {
         "ranker": model.fingerprint(),

@@ -23,8 +23,7 @@ from whyrank.edits.results import Edited, RankingEdit, SharedPiece
 from whyrank.edits.saving import EDITS_FILE, check_target
 from whyrank.edits.term_pieces import other_spellings, shared_pieces
 from whyrank.edits.unedited import Unedited
-from whyrank.interventions.api import neural
-from whyrank.rankers.load import load
+from whyrank.rankers.given import neural_ranker
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.ranker import Ranker
 
@@ -60,7 +59,7 @@ class Dialed:
         """Opens all, and says how sure the dial's sign is. `fall_back`: by the IDF of the built-in collection
         where the words of this one do not show the sign."""
         opened = collection_of(collection, caller) if collection is not None else None
-        model = open_neural(ranker, caller, device)
+        model = neural_ranker(ranker, device=device, caller=caller)
         if (model.checkpoint.folder / EDITS_FILE).exists():
             caller.say("this checkpoint was edited before; U0 is of its embeddings as they are now")
         dial = Dial.of(model, idf, opened, fall_back=fall_back)
@@ -127,15 +126,6 @@ class Dialed:
                 done = replace(found, **vars(tried))
                 run.save(done, pairs=tried.ranking.pairs, rescored=tried.ranking.rescored)
             return replace(done, edited=found.edited)
-
-
-def open_neural(ranker: str | Ranker, caller: Caller, device: str) -> NeuralRanker:
-    """The ranker, opened, and where its weights come from said."""
-    if isinstance(ranker, str) and ranker != "bm25":
-        ranker = load(ranker, device=device)
-    model = neural(ranker)
-    caller.say(f"{model.name}: {model.source}")
-    return model
 
 
 def idf_fingerprint(idf: str) -> str:

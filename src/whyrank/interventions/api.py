@@ -21,7 +21,7 @@ from whyrank.interventions.metric import Metric
 from whyrank.interventions.options import PatchArguments, PatchOptions
 from whyrank.interventions.patching import Patching
 from whyrank.interventions.results import Effects
-from whyrank.rankers.load import load
+from whyrank.rankers.given import neural_ranker
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.ranker import Ranker
 
@@ -66,7 +66,7 @@ def patch(
     asked = PatchOptions(**options)
     analysis = Analysis.of(asked, keep, min_gap, hide_insignificant, metric, compare)
     _check_file(pairs)
-    opened = neural(ranker, max_length, device)
+    opened = neural_ranker(ranker, max_length, device)
     caller.say(f"{opened.name}: {opened.source}; {opened.encoder}")
     opened.check_side(asked.side)
     asked.plan(opened.encoder, asked.intervention([]))
@@ -84,19 +84,6 @@ def patch(
             found = analysis.effects(here, aligned)
         run.save(found, pairs=found.pairs, rows=len(found), texts=plain(found.changed_texts))
         return found
-
-
-def neural(ranker: Ranker | str, max_length: int | None = None, device: str = "cpu") -> NeuralRanker:
-    """The ranker, opened, reading at most `max_length` tokens; BM25 has nothing inside."""
-    if ranker == "bm25":
-        raise UserError("bm25 cannot be opened", todo="choose a neural ranker, such as ce-minilm-l12")
-    if max_length is not None and not isinstance(ranker, str):
-        raise UserError("max_length is for a ranker given by name", todo="load it with this max_length")
-    settings: dict[str, Any] = {} if max_length is None else {"max_length": max_length}
-    loaded = load(ranker, device=device, **settings) if isinstance(ranker, str) else ranker
-    if not isinstance(loaded, NeuralRanker):
-        raise UserError(f"{loaded.name} cannot be opened", todo="choose a neural ranker, such as ce-minilm-l12")
-    return loaded
 
 
 def _check_file(pairs: Pairs) -> None:

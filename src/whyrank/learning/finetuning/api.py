@@ -32,7 +32,7 @@ from whyrank.learning.finetuning.tuner import FineTuner
 from whyrank.learning.judgements import Judged, JudgementsUsed, judged
 from whyrank.learning.progress import training_bar
 from whyrank.rankers.cross_encoder import CrossEncoder
-from whyrank.rankers.load import load
+from whyrank.rankers.given import neural_ranker
 from whyrank.rankers.ranker import Ranker
 
 EVERY = ",".join(CONDITIONS)
@@ -77,9 +77,7 @@ def finetune(
     )  # fmt: skip
     opened = open_collection(collection) if isinstance(collection, str) else collection
     known = judged(opened, most=queries)
-    cut: dict[str, Any] = {} if ranker == "bm25" else {"max_length": max_length}  # BM25 is refused for what it is
-    given = load(ranker, collection=known.collection, device=device, **cut) if isinstance(ranker, str) else ranker
-    model = cross_encoder(given)
+    model = cross_encoder(ranker if isinstance(ranker, Ranker) else neural_ranker(ranker, max_length, device))
     caller.say(f"{model.name}: {model.source}; reads {model.max_length} tokens of a pair")
     first, origin = first_stage_of(known.collection, run, depth)
     inputs = _inputs(model, known, first, settings)

@@ -18,7 +18,6 @@ from whyrank.core.progress import OpenProgress
 from whyrank.evaluation.estimate import Estimate
 from whyrank.evaluation.interval import Interval
 from whyrank.interventions.aligned import aligned_pairs
-from whyrank.interventions.api import neural
 from whyrank.interventions.effects import EffectTable
 from whyrank.interventions.options import PatchOptions
 from whyrank.interventions.patching import Patching
@@ -27,6 +26,7 @@ from whyrank.interventions.summary import summarise
 from whyrank.papers.disentangled.kept_models import BEFORE, BERT, DGRE, KeptModels
 from whyrank.papers.disentangled.paired import means
 from whyrank.papers.disentangled.results import HeadMap, HeadMaps, MappedHead, MapsAlike
+from whyrank.rankers.given import neural_ranker
 from whyrank.rankers.neural import NeuralRanker
 
 AXIOM = "TFC1:append"
@@ -73,7 +73,7 @@ def head_maps(
 def _backbone(name: str, max_length: int) -> tuple[NeuralRanker | None, str | None]:
     """The backbone as the ranker it is by itself, or why it is none."""
     try:
-        ranker = neural(name, max_length)
+        ranker = neural_ranker(name, max_length)
     except UserError as error:
         return None, str(error)
     ranker.name = BEFORE

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whyrank.core.errors import UserError
-from whyrank.interventions.api import neural
 from whyrank.learning.models.network import TransformerNetwork
 from whyrank.learning.trained import Trained
+from whyrank.rankers.given import neural_ranker
 from whyrank.rankers.load import load
 
 #: The two that are opened, by variant, and their names in reports.
@@ -40,7 +40,7 @@ class KeptModels:
         """A variant's models, each named by its seed, reading one chunk."""
         found = []
         for name, folder in zip(self.names(title), self.of(title).values(), strict=True):
-            ranker = neural(str(folder), self.max_length)
+            ranker = neural_ranker(str(folder), self.max_length)
             assert isinstance(ranker, Trained)
             ranker.name = name
             found.append(ranker)
@@ -49,6 +49,6 @@ class KeptModels:
     def network(self, title: str, *, whole: bool = False) -> TransformerNetwork:
         """The network of a variant's first seed, reading one chunk or, as it was trained, the `whole`."""
         folder = str(next(iter(self.of(title).values())))
-        ranker = load(folder) if whole else neural(folder, self.max_length)
+        ranker = load(folder) if whole else neural_ranker(folder, self.max_length)
         assert isinstance(ranker, Trained)
         return ranker.network.eval()

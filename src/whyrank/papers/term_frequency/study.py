@@ -13,14 +13,13 @@ from whyrank.collections.given import collection_of
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
 from whyrank.core.runs import Run
-from whyrank.interventions.api import neural
 from whyrank.papers.study import Study, run_study
 from whyrank.papers.term_frequency.analysis import RankerAnalysis
 from whyrank.papers.term_frequency.atlas import Atlas, atlas
 from whyrank.papers.term_frequency.counting import PAPERS_SLOTS
 from whyrank.papers.term_frequency.results import TermFrequencyStudy
 from whyrank.papers.term_frequency.sizes import Sizes
-from whyrank.rankers.load import load
+from whyrank.rankers.given import neural_ranker
 from whyrank.rankers.neural import NeuralRanker
 from whyrank.rankers.rerank import safe_name
 
@@ -48,17 +47,13 @@ def study(
     sizes = sizes or (Sizes.quick() if quick else Sizes())
     names = [ranker] if isinstance(ranker, str) else list(ranker)
     documents = collection_of(collection, caller)
-    opened = {name: _opened(name, sizes.max_length, device) for name in names}
+    opened = {name: neural_ranker(name, sizes.max_length, device) for name in names}
     if len({safe_name(name) for name in opened}) < len(names):
         raise UserError("two rankers of one name", todo="give each ranker once")
     asked = TermFrequencyOfRankers(opened, documents, sizes, term, hide_insignificant, seed, device)
     found = run_study(asked, out, caller)
     assert isinstance(found, Atlas)
     return found
-
-
-def _opened(name: str, max_length: int, device: str) -> NeuralRanker:
-    return neural(name if name == "bm25" else load(name, max_length=max_length, device=device))
 
 
 @dataclass(frozen=True)
@@ -112,7 +107,7 @@ class TermFrequencyOfRankers(Study):
         more = PAPERS_SLOTS - (
             sizes.most_k + 1
         )  # a term of one piece then leaves the text as much room as without
-        wide = _opened(name, sizes.max_length + more, self.device)
+        wide = neural_ranker(name, sizes.max_length + more, self.device)
         return RankerAnalysis(
             ranker, self.collection, sizes, run.stages(), run.progress, wide, run.path, self.term, self.seed
         )
