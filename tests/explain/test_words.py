@@ -114,7 +114,7 @@ def test_words_that_stand_in_for_each_other_are_found():
     assert {one.word: one.effect for one in found.terms}["cat"] == 0
     (joint,) = [one for one in found.joint if set(one.words) == {"cat", "dog"}]
     assert joint.effect == 1 and joint.single == 0
-    assert "stand in for each other" in found.in_words()
+    assert "each partly replaces the others" in found.in_words()
 
 
 @pytest.mark.parametrize("way", ["replace", "delete"])

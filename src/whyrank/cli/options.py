@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-CollectionName = Annotated[
-    str, typer.Option("--collection", help="A folder, a built-in name or an ir_datasets id.")
-]
+COLLECTION = typer.Option("--collection", help="A folder, a built-in name or an ir_datasets id.")
+CollectionName = Annotated[str, COLLECTION]
 Pad = Annotated[
     bool,
     typer.Option("--pad", help="Put fillers into pairs of your own whose sides differ in token length."),

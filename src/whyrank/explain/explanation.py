@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from whyrank.core.results import Result
+from whyrank.explain.sentences import in_full, verdict
+from whyrank.explain.tree import Node, tree_of
 from whyrank.plots.marked_text import draw_highlighted_text
 
 if TYPE_CHECKING:
@@ -91,6 +92,110 @@ class Coverage:
 
 
 @dataclass(frozen=True)
+class WordContrast:
+    """What a word adds to the document above and to the one below; None where a text does not hold it (or it was
+    not taken out)."""
+
+    word: str
+    above: float | None
+    below: float | None
+
+    @property
+    def difference(self) -> float:
+        """What the word does for the difference of the two scores."""
+        return (self.above or 0.0) - (self.below or 0.0)
+
+
+@dataclass(frozen=True)
+class Swap:
+    """The fewest words found without which the two documents change places, on one side (`above` or `below`), and
+    both scores then."""
+
+    side: str
+    words: tuple[str, ...]
+    above: float
+    below: float
+
+
+@dataclass(frozen=True)
+class DialTurn:
+    """The smallest turn found of one word's IDF dial with which the two change places, and both scores then."""
+
+    term: str
+    direction: str
+    scale: float
+    above: float
+    below: float
+
+
+@dataclass(frozen=True)
+class Versus:
+    """The document that this one stands above: the difference word by word, and the smallest change that swaps
+    them."""
+
+    docid: str | None
+    document: str
+    score: float
+    rank: int | None
+    words: tuple[WordContrast, ...]
+    swap: Swap | None
+    turn: DialTurn | None
+
+
+@dataclass(frozen=True)
+class Lift:
+    """Words `removed` from the document or `added` at its start, and its score and rank then."""
+
+    way: str
+    words: tuple[str, ...]
+    score: float
+    rank: int
+
+
+@dataclass(frozen=True)
+class WhyNot:
+    """Why the document is not among the first `top`: its rank by this ranker, the score it would need, the query's
+    words that it lacks, the rank the given list had it at, and the smallest changes found that lift it."""
+
+    rank: int
+    of: int
+    top: int
+    needed: float
+    missing: tuple[str, ...]
+    listed_at: int | None
+    among_candidates: bool
+    lifts: tuple[Lift, ...]
+
+
+@dataclass(frozen=True)
+class MechanismPart:
+    """One step of the ranker's own computation: a word or piece of the query, what it meets in the document
+    (text[start:end]), how rare the ranker takes it to be, how well the two match, and what that adds."""
+
+    query: str
+    document: str | None
+    start: int | None
+    end: int | None
+    weight: float | None
+    match: float | None
+    contribution: float
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """The score as the ranker's family computes it. `exact`: the contributions and `rest` sum to the score;
+    otherwise `rest` is what they leave open. `weight` and `match` say what these columns are."""
+
+    family: str
+    exact: bool
+    parts: tuple[MechanismPart, ...]
+    rest: float
+    weight: str | None
+    match: str | None
+    note: str
+
+
+@dataclass(frozen=True)
 class Words:
     """The score, and what each part of the texts adds to it."""
 
@@ -126,14 +231,25 @@ class Explanation(Result):
     joint: tuple[JointEffect, ...]
     coverage: Coverage
     truncation: Truncation | None = None
+    mechanism: Mechanism | None = None
+    versus: Versus | None = None
+    why_not: WhyNot | None = None
+
+    @property
+    def name(self) -> str:
+        return self.docid if self.docid is not None else "the document"
 
     def verdict(self) -> list[str]:
-        """Two or three sentences for a person."""
-        return self._sentences(3)
+        """The answer in a few sentences."""
+        return verdict(self)
 
     def in_words(self, most: int = 3) -> str:
-        """The verdict as one text, with `most` words each way."""
-        return " ".join(self._sentences(most))
+        """The answer as one text, with `most` words each way, and what it does not cover."""
+        return " ".join(in_full(self, most))
+
+    def tree(self) -> Node:
+        """Value, description, details: as search engines write their own explanations."""
+        return tree_of(self)
 
     def to_pandas(self) -> pd.DataFrame:
         """One row per distinct word: word, times, effect."""
@@ -155,47 +271,6 @@ class Explanation(Result):
         from whyrank.explain.report import explanation_page
 
         return explanation_page(self).write(path, manifest)
-
-    def _sentences(self, most: int) -> list[str]:
-        up = [term for term in self.terms if term.effect > 0][:most]
-        down = [term for term in reversed(self.terms) if term.effect < 0][:most]
-        held = max(self.query_terms, key=lambda term: term.effect, default=None)
-        sentences = [f"The score is {self.score:.2f}."]
-        if up:
-            sentences.append(f"It would fall most without {_listed(up)}.")
-        if down and down[0].effect < -0.1 * max((term.effect for term in up), default=0):
-            sentences.append(f"It would rise without {_listed(down)}.")
-        if held is not None and held.effect > 0:
-            sentences.append(f"Of the query's words, '{held.word}' matters most ({-held.effect:+.2f} without it).")
-        sentences += self._together()
-        return [*sentences, *self._not_covered()]
-
-    def _together(self) -> Iterator[str]:
-        """The words that stand in for each other."""
-        for one in self.joint[:2]:
-            names = " and ".join(f"'{word}'" for word in one.words)
-            yield (
-                f"Without {names} together it would change by {-one.effect:+.2f}, more than one by one "
-                f"({-one.single:+.2f}): they stand in for each other."
-            )
-
-    def _not_covered(self) -> Iterator[str]:
-        """What this explanation is not about, if there is something."""
-        about = self.coverage
-        if about.read < about.words:
-            yield (
-                f"{self.ranker} reads the first {about.read} of the document's {about.words} words; the others "
-                "have no part in the score."
-            )
-        if self.truncation is not None and self.truncation.best_score > self.score:
-            yield f"Had it read the best passage instead, the score would be {self.truncation.best_score:.2f}."
-        if about.tried < about.read:
-            yield (
-                f"Of {about.read} words, {about.tried} were taken away one by one: those of the sentences without "
-                f"which the score changes most ({about.calls} texts scored)."
-            )
-        if about.query_words:
-            yield f"{about.query_words} of the query's words were not taken away."
 
     def draw(self, path: Path | str, most: int = 8) -> Path:
         """The document with each word's effect behind it, and the strongest words as bars, as SVG or PNG."""
@@ -239,7 +314,3 @@ class Explanation(Result):
         for before, i in zip([-1, *kept], kept, strict=False):
             found += [("…", 0.0)] * (i > before + 1) + [chunks[i]]
         return [*found, ("…", 0.0)] if kept[-1] < len(chunks) - 1 else found
-
-
-def _listed(terms: list[TermEffect]) -> str:
-    return ", ".join(f"'{term.word}' ({-term.effect:+.2f})" for term in terms)

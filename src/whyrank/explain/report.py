@@ -1,35 +1,88 @@
-"""The report of an explanation."""
+"""The page of an explanation: one file to send to a colleague."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whyrank.explain.explanation import Explanation, TermEffect
+from whyrank.explain.explanation import Explanation, Mechanism, TermEffect, Versus
+from whyrank.explain.sentences import not_covered, together
 from whyrank.pages.numbers import counted
 from whyrank.pages.page import Cell, Data, Report
+from whyrank.pages.text import marked
 from whyrank.plots.style import as_svg, drawing
+
+#: Rows of a table that are shown at once.
+SHOWN = 20
 
 
 def explanation_page(found: Explanation) -> Report:
-    """The page: the verdict, the strongest words, then all of them and the query's."""
-    page = Report(
-        f"Why does {found.ranker} score this document {found.score:.2f}?",
-        f"Query: {found.query}. {counted(found.coverage.calls, 'text')} scored.",
-        found.verdict(),
-    )
+    """The verdict and its figure, the texts with their words marked, how the score is computed, all tables."""
+    page = Report(_title(found), f"Query: {found.query}. Scores by {found.ranker}.", found.verdict())
+    page.heading("The words")
     with drawing(7.2, 0.9 + 0.3 * min(8, len(found.terms))) as figure:
         found.plot(figure.subplots())
         data: Data = (["word", "times", "effect"], [[term.word, term.times, term.effect] for term in found.terms])
         page.figure(as_svg(figure), "The score lost when all occurrences of a word are taken out.", data, "words")
-    page.heading("The document")
-    page.paragraph(found.document[: found.coverage.characters])
-    page.heading("The query's words")
-    _terms(page, found.query_terms)
-    page.heading("The document's words")
-    _terms(page, found.terms)
+    page.html(marked(found.chunks(), f"{found.name}: {found.score:.2f}"))
+    for sentence in (*together(found), *not_covered(found)):
+        page.paragraph(sentence)
+    if found.versus is not None:
+        _versus(page, found, found.versus)
+    if found.mechanism is not None:
+        _mechanism(page, found.mechanism)
+    page.heading("All words")
+    _terms(page, "The query's words", found.query_terms)
+    _terms(page, "The document's words", found.terms)
+    page.paragraph(
+        f"{counted(found.coverage.calls, 'text')} scored. A word's effect is the score lost when it is "
+        + ("deleted." if found.filler is None else f"replaced by as many '{found.filler}' as it has tokens.")
+    )
     return page
 
 
-def _terms(page: Report, terms: Sequence[TermEffect]) -> None:
+def _title(found: Explanation) -> str:
+    if found.why_not is not None:
+        return f"Why is {found.name} at rank {found.why_not.rank}?"
+    if found.versus is not None:
+        return f"Why is {found.name} above {found.versus.docid or 'the other document'}?"
+    return f"Why does {found.ranker} score {found.name} {found.score:.2f}?"
+
+
+def _versus(page: Report, found: Explanation, other: Versus) -> None:
+    below = other.docid or "the other document"
+    page.heading(f"{found.name} against {below}")
+    rows: list[list[Cell]] = [
+        [one.word, _effect(one.above), _effect(one.below), f"{one.difference:+.3f}"] for one in other.words
+    ]
+    caption = "What each word adds to either score; – where a text does not hold it."
+    columns = ["word", found.name, below, "difference"]
+    page.table(columns, rows[:SHOWN], caption)
+    if len(rows) > SHOWN:
+        page.table(columns, rows[SHOWN:], folded=f"{counted(len(rows) - SHOWN, 'more word')}")
+    page.html(marked([(other.document, 0.0)], f"{below}: {other.score:.2f}"))
+
+
+def _mechanism(page: Report, how: Mechanism) -> None:
+    page.heading("How the ranker computes it")
+    page.paragraph(f"{how.family}. {how.note}")
+    columns = ["query", "document", *(name for name in (how.weight, how.match) if name), "adds"]
+    rows: list[list[Cell]] = []
+    for one in how.parts:
+        values = [value for name, value in ((how.weight, one.weight), (how.match, one.match)) if name]
+        rows.append([one.query, one.document, *map(_number, values), f"{one.contribution:+.3f}"])
+    if how.exact and abs(how.rest) > 1e-6:
+        rows.append(["the rest", None, *[None] * (len(columns) - 3), f"{how.rest:+.3f}"])
+    page.table(columns, rows)
+
+
+def _terms(page: Report, title: str, terms: Sequence[TermEffect]) -> None:
     rows: list[list[Cell]] = [[term.word, term.times, f"{term.effect:+.3f}"] for term in terms]
-    page.table(["word", "times", "score lost without it"], rows)
+    page.table(["word", "times", "score lost without it"], rows, folded=title)
+
+
+def _effect(value: float | None) -> str | None:
+    return None if value is None else f"{value:+.3f}"
+
+
+def _number(value: float | None) -> str | None:
+    return None if value is None else f"{value:.3g}"

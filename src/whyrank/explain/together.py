@@ -20,6 +20,8 @@ Group = tuple[str, ...]
 STRONGEST = 6
 #: Groups that are narrowed down, those with the largest surplus.
 NARROWED = 3
+#: Texts that the search may score.
+MOST_SCORED = 120
 #: A surplus counts when it is at least this share of the largest effect.
 LEAST = 0.25
 
@@ -35,7 +37,8 @@ def joint_effects(
 
     `groups` are where to look: the terms of each sentence, and all terms. The strongest are tried two by two.
     """
-    return _Search(texts, whole, without, effects).found(groups)
+    with texts.search("words together", MOST_SCORED):
+        return _Search(texts, whole, without, effects).found(groups)
 
 
 class _Search:

@@ -27,26 +27,20 @@ from whyrank.text.tokens import Span
 from whyrank.text.words import WordSpan, word_spans
 
 
-def words_behind(texts: ScoredTexts, query: str, document: str, remove: Callable[[str], Removal]) -> Words:
-    """The effect of each word of the document, of each distinct word, of each sentence, each query word;
-    `remove` makes the removal for the part of the document that can be read."""
-    spans = word_spans(document)
-    if not spans or not word_spans(query):
-        raise UserError("there is no word to explain", todo="give a query and a document with words")
-    return _Work(texts, query, document, spans, remove).found()
-
-
-class _Work:
-    """One explanation by words."""
+class WordSearch:
+    """The effects of the words of one pair of texts; `remove` makes the removal for the part of the document that
+    can be read, which is `text`."""
 
     def __init__(
         self,
         texts: ScoredTexts,
         query: str,
         document: str,
-        spans: Sequence[WordSpan],
         remove: Callable[[str], Removal],
     ) -> None:
+        spans = word_spans(document)
+        if not spans or not word_spans(query):
+            raise UserError("there is no word to explain", todo="give a query and a document with words")
         self.texts, self.query, self.words = texts, query, len(spans)
         self.characters = texts.ranker.characters_read(query, document)
         self.read = [word for word in spans if word.start < self.characters] or list(spans[:1])
@@ -54,6 +48,7 @@ class _Work:
         self.removal = remove(self.text)
 
     def found(self) -> Words:
+        """The effect of each word of the document, of each distinct word, of each sentence, each query word."""
         asked = places_of(word_spans(self.query))
         tried = dict(list(asked.items())[: max(1, self.texts.left // 4)])
         self.texts.score("query words", [self.whole, *map(self._without_in_query, tried.values())])
@@ -108,7 +103,7 @@ class _Work:
             tuple(dict.fromkeys(word.word for word in chosen if start <= word.start < end))
             for start, end in places
         ]
-        return joint_effects(self.texts, self.whole, self._without_terms, effects, groups)
+        return joint_effects(self.texts, self.whole, self.without, effects, groups)
 
     @cached_property
     def _read_places(self) -> dict[str, list[Span]]:
@@ -120,7 +115,8 @@ class _Work:
     def _without_word(self, word: WordSpan) -> Pair:
         return self._without([(word.start, word.end)])
 
-    def _without_terms(self, terms: Sequence[str]) -> Pair:
+    def without(self, terms: Sequence[str]) -> Pair:
+        """The pair without all occurrences of these words."""
         return self._without(sorted(span for term in terms for span in self._read_places[term]))
 
     def _without_in_query(self, where: Sequence[Span]) -> Pair:

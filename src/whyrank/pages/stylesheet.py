@@ -25,6 +25,7 @@ nav { font-size: .88rem; } nav ol { list-style: none; padding: 0; margin: .9rem 
 figure { margin: 1rem 0 1.8rem; } figure svg { display: block; width: 100%; height: auto; }
 figure svg * { stroke-linejoin: round; stroke-linecap: butt; } figure svg text { fill: var(--ink); }
 figcaption, p.caption { color: var(--quiet); font-size: .88rem; margin: .6rem 0 0; }
+figure.text blockquote { margin: .4rem 0; padding: .6rem 1rem; background: var(--card); border-radius: 6px; }
 .wide { overflow-x: auto; max-width: 100%;
   background: linear-gradient(to right, var(--ground) 40%, transparent) left / 2.4rem 100% no-repeat local,
     linear-gradient(to left, var(--ground) 40%, transparent) right / 2.4rem 100% no-repeat local,

@@ -1,0 +1,125 @@
+"""An explanation in words: the verdict first, then what is above or below it, then what it does not cover."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from whyrank.pages.numbers import counted, plural
+
+if TYPE_CHECKING:
+    from whyrank.explain.explanation import Explanation, Lift, TermEffect, Versus, WhyNot
+
+#: A word that lowers the score is named where it does so by this share of the largest rise.
+NAMED = 0.1
+
+
+def verdict(found: Explanation, most: int = 3) -> list[str]:
+    """Two to four sentences: the question that was asked, answered."""
+    if found.why_not is not None:
+        return [*_why_not(found, found.why_not), *_words(found, most)]
+    if found.versus is not None:
+        return [*_versus(found, found.versus, most)]
+    return [f"The score is {found.score:.2f}.", *_words(found, most)]
+
+
+def in_full(found: Explanation, most: int = 3) -> list[str]:
+    """The verdict, words that matter together, and what the explanation does not cover."""
+    return [*verdict(found, most), *together(found), *not_covered(found)]
+
+
+def _words(found: Explanation, most: int) -> Iterator[str]:
+    up = [term for term in found.terms if term.effect > 0][:most]
+    down = [term for term in reversed(found.terms) if term.effect < 0][:most]
+    if up:
+        yield f"It would fall most without {_listed(up)}."
+    if down and down[0].effect < -NAMED * max((term.effect for term in up), default=0):
+        yield f"It would rise without {_listed(down)}."
+    held = max(found.query_terms, key=lambda term: term.effect, default=None)
+    if held is not None and held.effect > 0:
+        yield f"Of the query's words, '{held.word}' matters most ({-held.effect:+.2f} without it)."
+
+
+def _versus(found: Explanation, other: Versus, most: int) -> Iterator[str]:
+    first, second = found.name, other.docid or "the other document"
+    yield f"{first} scores {found.score:.2f}, {second} {other.score:.2f}: {found.score - other.score:.2f} apart."
+    towards = [one for one in other.words if one.difference > 0][:most]
+    if towards:
+        parts = ", ".join(f"'{one.word}' ({one.difference:+.2f})" for one in towards)
+        yield f"What speaks most for {first}: {parts}."
+    if other.swap is not None:
+        where = first if other.swap.side == "above" else second
+        yield (
+            f"They change places without {_quoted(other.swap.words)} in {where} "
+            f"({other.swap.above:.2f} against {other.swap.below:.2f})."
+        )
+    else:
+        yield "No set of words was found without which they change places."
+    if other.turn is not None:
+        yield (
+            f"So they do with the dial of '{other.turn.term}' turned {other.turn.direction} to "
+            f"{other.turn.scale:g} ({other.turn.above:.2f} against {other.turn.below:.2f})."
+        )
+
+
+def _why_not(found: Explanation, why: WhyNot) -> Iterator[str]:
+    place = f"{found.name} is at rank {why.rank} of {why.of} with {found.score:.2f}"
+    if why.rank <= why.top:
+        yield f"{place}: among the first {why.top} already."
+        return
+    yield f"{place}; the first {why.top} {plural(why.top, 'has', 'have')} {why.needed:.2f} or more."
+    if not why.among_candidates:
+        yield "It is not among the candidates: the stage before lost it, and this ranker never sees it."
+    elif why.listed_at is not None and why.listed_at != why.rank:
+        yield f"The list had it at rank {why.listed_at}."
+    if why.missing:
+        yield f"It lacks {_quoted(why.missing)} of the query."
+    for lift in why.lifts:
+        yield _lift(lift)
+    if not why.lifts:
+        yield f"No change of words was found that lifts it to rank {why.top}."
+
+
+def _lift(lift: Lift) -> str:
+    change = "without" if lift.way == "removed" else "with"
+    added = "" if lift.way == "removed" else " added at its start"
+    return f"It would be at rank {lift.rank} ({lift.score:.2f}) {change} {_quoted(lift.words)}{added}."
+
+
+def together(found: Explanation) -> Iterator[str]:
+    """The words that stand in for each other."""
+    for one in found.joint[:2]:
+        yield (
+            f"Without {_quoted(one.words)} together it would change by {-one.effect:+.2f}, more than one by one "
+            f"({-one.single:+.2f}): each partly replaces the others."
+        )
+
+
+def not_covered(found: Explanation) -> Iterator[str]:
+    """What this explanation is not about, if there is something."""
+    about = found.coverage
+    if about.read < about.words:
+        yield (
+            f"{found.ranker} reads the first {about.read} of the document's {about.words} words; the others "
+            "have no part in the score."
+        )
+    if found.truncation is not None and found.truncation.best_score > found.score:
+        yield f"Had it read the best passage instead, the score would be {found.truncation.best_score:.2f}."
+    if about.tried < about.read:
+        yield (
+            f"Of {about.read} words, {about.tried} were taken away one by one: those of the sentences without "
+            f"which the score changes most ({counted(about.calls, 'text')} scored)."
+        )
+    if about.query_words:
+        were = plural(about.query_words, "was", "were")
+        yield f"{counted(about.query_words, 'word')} of the query {were} not taken away."
+
+
+def _listed(terms: Sequence[TermEffect]) -> str:
+    return ", ".join(f"'{term.word}' ({-term.effect:+.2f})" for term in terms)
+
+
+def _quoted(words: Sequence[str]) -> str:
+    """`'a'`, `'a' and 'b'`, `'a', 'b' and 'c'`."""
+    names = [f"'{word}'" for word in words]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
