@@ -40,6 +40,8 @@ from whyrank.text.words import word_spans
 MOST_PIECES = 30
 #: Query words and document words whose joint effects are scored; a cross-encoder reads each pair anew.
 DUAL_WORDS, CROSS_WORDS = (12, 40), (4, 8)
+#: The column of a word's place on U_0.
+MODEL_IDF = "model's IDF"
 REST = "tokens that are no word of the query (special tokens, masks)"
 
 
@@ -166,12 +168,14 @@ def _together(
         share = None if rarity is None else rarity(word)
         parts.append(_part(word, found, share, row[partner] if partner and found else None, one.effect))
     left = explained.score - sum(one.contribution for one in parts)
-    weight = None if rarity is None else "the model's own IDF (share of words it takes for more common)"
+    weight = None if rarity is None else MODEL_IDF
     note = (
         "What each query word adds (the score lost when it is replaced), and the document's word that it acts "
         "with most. These effects are measured one by one and do not sum to the score."
     )
-    return Mechanism(family, False, tuple(parts), left, weight, "joint effect with that word", note)
+    if rarity is not None:
+        note += " The model's IDF is the share of whole words that it takes to be more common (U0)."
+    return Mechanism(family, False, tuple(parts), left, weight, "joint effect", note)
 
 
 def model_rarity(ranker: NeuralRanker) -> Callable[[str], float | None] | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from whyrank.evaluation.estimate import percent
 from whyrank.explain.explanation import Explanation, Mechanism, TermEffect, Versus
+from whyrank.explain.mechanism import MODEL_IDF
 from whyrank.explain.sentences import not_covered, together
 from whyrank.pages.numbers import counted
 from whyrank.pages.page import Cell, Data, Report
@@ -68,8 +70,10 @@ def _mechanism(page: Report, how: Mechanism) -> None:
     columns = ["query", "document", *(name for name in (how.weight, how.match) if name), "adds"]
     rows: list[list[Cell]] = []
     for one in how.parts:
-        values = [value for name, value in ((how.weight, one.weight), (how.match, one.match)) if name]
-        rows.append([one.query, one.document, *map(_number, values), f"{one.contribution:+.3f}"])
+        values = [
+            _value(name, value) for name, value in ((how.weight, one.weight), (how.match, one.match)) if name
+        ]
+        rows.append([one.query, one.document, *values, f"{one.contribution:+.3f}"])
     if how.exact and abs(how.rest) > 1e-6:
         rows.append(["the rest", None, *[None] * (len(columns) - 3), f"{how.rest:+.3f}"])
     page.table(columns, rows)
@@ -84,5 +88,7 @@ def _effect(value: float | None) -> str | None:
     return None if value is None else f"{value:+.3f}"
 
 
-def _number(value: float | None) -> str | None:
-    return None if value is None else f"{value:.3g}"
+def _value(name: str, value: float | None) -> str | None:
+    if value is None:
+        return None
+    return percent(value) if name == MODEL_IDF else f"{value:.3g}"
