@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from whyrank.encoders.site import Site as Site
     from whyrank.evaluation.evaluate import evaluate as evaluate
     from whyrank.explain.api import explain as explain
+    from whyrank.explain.diff import diff as diff
     from whyrank.interventions.api import patch as patch
     from whyrank.learning.api import train as train
     from whyrank.learning.finetuning.api import finetune as finetune
@@ -55,6 +56,7 @@ _PUBLIC = {
     "align": "whyrank.edits.api",
     "circuit": "whyrank.circuits.api",
     "collection": "whyrank.collections.given",
+    "diff": "whyrank.explain.diff",
     "edit": "whyrank.edits.api",
     "evaluate": "whyrank.evaluation.evaluate",
     "finetune": "whyrank.learning.finetuning.api",
