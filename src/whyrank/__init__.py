@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from whyrank.encoders.site import Site as Site
     from whyrank.evaluation.evaluate import evaluate as evaluate
     from whyrank.explain.api import explain as explain
+    from whyrank.explain.attention import attention as attention
     from whyrank.explain.diff import diff as diff
     from whyrank.interventions.api import patch as patch
     from whyrank.learning.api import train as train
@@ -54,6 +55,7 @@ _PUBLIC = {
     "Site": "whyrank.encoders.site",
     "UserError": "whyrank.core.errors",
     "align": "whyrank.edits.api",
+    "attention": "whyrank.explain.attention",
     "circuit": "whyrank.circuits.api",
     "collection": "whyrank.collections.given",
     "diff": "whyrank.explain.diff",
