@@ -13,8 +13,10 @@ from whyrank.cli.commands import app
 from whyrank.cli.console import command, console, print_json, print_plain, say, suggest
 
 if TYPE_CHECKING:
+    from rich.table import Table
     from rich.text import Text
 
+    from whyrank.explain.account import Mechanism
     from whyrank.explain.explanation import Explanation
 
 #: Words in the list of bars, and the width of the longest bar.
@@ -46,6 +48,14 @@ def explain(
         str, typer.Option(help="Take words away by fillers (replace), or delete them (delete).")
     ] = "replace",
     budget: Annotated[int, typer.Option(min=20, help="Texts to score for each document, at most.")] = 400,
+    heads: Annotated[bool, typer.Option("--heads", help="The heads that carry the leading word, too.")] = False,
+    matching: Annotated[
+        str | None,
+        typer.Option(help="A cross-encoder's matching heads: 0.8,1.7; default: those known of the model."),
+    ] = None,
+    semantic_bm: Annotated[
+        Path | None, typer.Option(help="A run of semantic-bm: how far its account follows the score.")
+    ] = None,
     strip_html: Annotated[bool, typer.Option("--strip-html", help="Take HTML out of the texts.")] = False,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="A run folder to write.")] = None,
     device: options.Device = "cpu",
@@ -61,8 +71,8 @@ def explain(
 
     result = run_explain(
         ranker, query, doc, versus=versus, top=top, hits=hits, fields=Fields(id_field, title_field, text_field),
-        collection=collection, run=run, remove=remove, budget=budget, strip_html=strip_html, device=device,
-        out=out, caller=terminal(),
+        collection=collection, run=run, remove=remove, budget=budget, heads=heads, matching=matching,
+        semantic_bm=semantic_bm, strip_html=strip_html, device=device, out=out, caller=terminal(),
     )  # fmt: skip
     if json or tree:
         print_json(result) if json else print_plain(result.tree())
@@ -88,6 +98,23 @@ def show(found: Explanation) -> None:
         bar = "█" * max(1, round(WIDTH * abs(one.effect) / longest))
         screen.print(f"{one.word:{name}} {one.effect:+7.3f} ", end="")
         screen.print(bar, style="green" if one.effect > 0 else "red")
+    for title, how in (("How it is computed", found.mechanism), ("Beside it", found.bm25)):
+        if how is not None:
+            screen.print(_mechanism(title, how))
+
+
+def _mechanism(title: str, how: Mechanism) -> Table:
+    """One row per word or piece of the query, those that add most first."""
+    from rich.table import Table
+
+    from whyrank.explain.mechanism_report import columns_of, written
+
+    names = [name for name in (how.weight, how.match) if name]
+    table = Table("query", "document", *names, "adds", title=f"{title}: {how.family}", title_justify="left")
+    for one in sorted(how.parts, key=lambda part: -abs(part.contribution))[:SHOWN]:
+        values = [written(name, value) or "" for name, value in columns_of(how, one)]
+        table.add_row(one.query, one.document or "", *values, f"{one.contribution:+.2f}")
+    return table
 
 
 def _coloured(found: Explanation) -> Text:

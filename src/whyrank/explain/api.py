@@ -15,9 +15,13 @@ from whyrank.collections.records import Run as TrecRun
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
 from whyrank.core.runs import Run
+from whyrank.explain.beside import bm25_account, bm25_over, stage_rank
+from whyrank.explain.explained import Explained
 from whyrank.explain.explanation import Explanation, Versus, WhyNot, Words
+from whyrank.explain.heads import heads_of
+from whyrank.explain.inside import Inside
 from whyrank.explain.material import Asked, Candidate, asked
-from whyrank.explain.mechanism import Explained, mechanism_of
+from whyrank.explain.mechanism import mechanism_of
 from whyrank.explain.removal import removal
 from whyrank.explain.scored import BUDGET, ScoredTexts
 from whyrank.explain.truncation import truncation_of
@@ -25,6 +29,7 @@ from whyrank.explain.versus import versus_of
 from whyrank.explain.why_not import why_not
 from whyrank.explain.words import WordSearch
 from whyrank.rankers.given import Given, rankers_of
+from whyrank.rankers.lexical import Lexical
 from whyrank.rankers.ranker import Ranker
 
 
@@ -41,6 +46,9 @@ def explain(
     run: TrecRun | Path | str | None = None,
     remove: str = "replace",
     budget: int = BUDGET,
+    heads: bool = False,
+    matching: str | None = None,
+    semantic_bm: Path | str | None = None,
     strip_html: bool = False,
     device: str = "cpu",
     out: Path | str | None = None,
@@ -56,6 +64,10 @@ def explain(
 
     `remove`: words are replaced by fillers, which keep the others in their place, or deleted (`delete`). `budget`
     bounds how many texts are scored for each document. `strip_html`: markup is taken out of the texts.
+
+    `heads`: which heads carry the leading word's effect. `matching`: the heads of a cross-encoder that match words
+    (`0.8,1.7`; by default those that are known of the model); `semantic_bm`: a run of `semantic_bm` over it, which
+    says how far that account follows the score.
     """
     opened = None if collection is None else collection_of(collection, caller)
     (model,) = rankers_of(ranker, opened, caller, device)
@@ -65,7 +77,8 @@ def explain(
         caller=caller,
     )  # fmt: skip
     chosen = None if listed or document is None else str(document)
-    question = _Question.of(model, material, chosen, versus, top, remove, budget)
+    inside = Inside.of(model, matching, semantic_bm, heads)
+    question = _Question.of(model, material, chosen, versus, top, remove, budget, inside)
     with Run.open(out, Explanation.COMMAND, question.inputs(), caller) as place:
         result = place.finished(Explanation)
         if result is None:
@@ -86,6 +99,9 @@ class _Question:
     top: int | None
     remove: str
     budget: int
+    inside: Inside
+    collection: Collection | None
+    listed: tuple[Candidate, ...]
 
     @classmethod
     def of(
@@ -97,6 +113,7 @@ class _Question:
         top: int | None,
         remove: str,
         budget: int,
+        inside: Inside,
     ) -> _Question:
         sources, query = material.sources, material.query
         removal(remove, ranker, query, ".")  # refuses an unknown way before anything is scored
@@ -112,7 +129,10 @@ class _Question:
         if other is not None and _first(ranker, query, (chosen, other)) is other:
             sources.caller.say(f"{other.name} scores higher than {chosen.name}: it is explained")
             chosen, other = other, chosen
-        return cls(ranker, query, chosen, other, candidates if top else (), top, remove, budget)
+        pool = candidates if top else ()
+        return cls(
+            ranker, query, chosen, other, pool, top, remove, budget, inside, sources.collection, sources.candidates
+        )
 
     def inputs(self) -> dict[str, Any]:
         """All that the answer depends on."""
@@ -120,23 +140,38 @@ class _Question:
             "ranker": self.ranker.fingerprint(), "query": self.query, "document": vars(self.document),
             "versus": None if self.versus is None else vars(self.versus),
             "candidates": [vars(one) for one in self.candidates], "top": self.top, "remove": self.remove,
-            "budget": self.budget,
+            "budget": self.budget, **self.inside.inputs(), "counted": self._counted(),
         }  # fmt: skip
+
+    def _counted(self) -> object:
+        """Where BM25 counts words."""
+        if self.collection is not None:
+            return self.collection.fingerprint()
+        return [vars(one) for one in self.listed]
 
     def answer(self, place: Run) -> Explanation:
         texts, search, found = self._words(self.document, place)
-        explained = Explained(texts, self.query, search.text, search.removal, found.query_terms, found.terms)
+        bm25 = None if isinstance(self.ranker, Lexical) else bm25_over(self.collection, self.listed)
+        explained = Explained(
+            texts, self.query, search.text, search.removal, found.query_terms, found.terms, self.inside.matching,
+            self.inside.fitted,
+        )  # fmt: skip
         result = Explanation(
             ranker=self.ranker.name, source=str(self.ranker.source), query=self.query,
             docid=self.document.docid, document=self.document.text, way=self.remove,
             filler=search.removal.filler, **vars(found),
             truncation=truncation_of(texts, self.query, self.document.text),
             mechanism=mechanism_of(explained),
+            bm25=None if bm25 is None else bm25_account(bm25, explained),
+            heads=heads_of(explained, self.inside.groups()) if self.inside.heads else None,
         )  # fmt: skip
         if self.versus is not None:
             result = replace(result, versus=self._against(self.versus, texts, search, found, place))
         if self.top is not None:
-            result = replace(result, why_not=self._why_not(self.top, texts, search, found, place))
+            why = self._why_not(self.top, texts, search, found, place)
+            if bm25 is not None and not why.among_candidates:
+                why = replace(why, stage=stage_rank(bm25, self.query, self.document.docid))
+            result = replace(result, why_not=why)
         return result
 
     def _words(self, document: Candidate, place: Run) -> tuple[ScoredTexts, WordSearch, Words]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from whyrank.core.results import Result
+from whyrank.explain.account import Heads, Mechanism
 from whyrank.explain.sentences import in_full, verdict
 from whyrank.explain.tree import Node, tree_of
 from whyrank.plots.marked_text import draw_highlighted_text
@@ -153,9 +154,19 @@ class Lift:
 
 
 @dataclass(frozen=True)
+class StageRank:
+    """Where an earlier stage puts a document among `of`; None where it does not find it at all."""
+
+    stage: str
+    rank: int | None
+    of: int
+
+
+@dataclass(frozen=True)
 class WhyNot:
     """Why the document is not among the first `top`: its rank by this ranker, the score it would need, the query's
-    words that it lacks, the rank the given list had it at, and the smallest changes found that lift it."""
+    words that it lacks, the rank the given list had it at, and the smallest changes found that lift it. `stage`:
+    where the stage before puts a document that is not among the candidates."""
 
     rank: int
     of: int
@@ -165,34 +176,7 @@ class WhyNot:
     listed_at: int | None
     among_candidates: bool
     lifts: tuple[Lift, ...]
-
-
-@dataclass(frozen=True)
-class MechanismPart:
-    """One step of the ranker's own computation: a word or piece of the query, what it meets in the document
-    (text[start:end]), how rare the ranker takes it to be, how well the two match, and what that adds."""
-
-    query: str
-    document: str | None
-    start: int | None
-    end: int | None
-    weight: float | None
-    match: float | None
-    contribution: float
-
-
-@dataclass(frozen=True)
-class Mechanism:
-    """The score as the ranker's family computes it. `exact`: the contributions and `rest` sum to the score;
-    otherwise `rest` is what they leave open. `weight` and `match` say what these columns are."""
-
-    family: str
-    exact: bool
-    parts: tuple[MechanismPart, ...]
-    rest: float
-    weight: str | None
-    match: str | None
-    note: str
+    stage: StageRank | None = None
 
 
 @dataclass(frozen=True)
@@ -232,6 +216,9 @@ class Explanation(Result):
     coverage: Coverage
     truncation: Truncation | None = None
     mechanism: Mechanism | None = None
+    #: BM25's own account of the same pair, where there is something to count words in.
+    bm25: Mechanism | None = None
+    heads: Heads | None = None
     versus: Versus | None = None
     why_not: WhyNot | None = None
 

@@ -3,34 +3,30 @@
 BM25                each query term: idf(t) * tf / (tf + norm)                          sums to the score
 late interaction    each query token: max over document tokens of their similarity      sums to the score
 sparse              each word piece: w_t(query) * w_t(document)                         sums to the score
-bi-encoder,         each query word and document word, what they do together by replacement:
-cross-encoder       s(q, d) - s(q-i, d) - s(q, d-j) + s(q-i, d-j)                       does not sum to the score
-
-A cross-encoder's table has the model's own IDF of each query word beside it: its place on U_0 of the embedding
-matrix, as the share of whole words that the model takes to be more common.
+SemanticBM          each query token: its IDF, what it matches, and both together       sums to the score
+cross-encoder       each query word: the model's own IDF of it, what its matching heads read (`matching.py`)
+all others          each query word and document word, what they do together (`word_pairs.py`)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import singledispatch
 
-import torch
 from torch import Tensor
 
-from whyrank.edits.dial import Dial, UnclearSign
-from whyrank.edits.term_pieces import pieces_of
-from whyrank.explain.explanation import Mechanism, MechanismPart, TermEffect
-from whyrank.explain.parts import places_of
-from whyrank.explain.removal import Removal
-from whyrank.explain.scored import ScoredTexts
+from whyrank.circuits.semantic_bm.ranker import SemanticBMRanker
+from whyrank.explain.account import Mechanism, MechanismPart
+from whyrank.explain.explained import Explained, part
+from whyrank.explain.matching import by_matching_heads
+from whyrank.explain.model_idf import ModelIdf
+from whyrank.explain.word_pairs import word_pairs
 from whyrank.rankers.bi_encoder import BiEncoder
 from whyrank.rankers.cross_encoder import CrossEncoder
 from whyrank.rankers.dual import DualRanker
 from whyrank.rankers.late_interaction import LateInteraction
 from whyrank.rankers.lexical import Lexical
-from whyrank.rankers.neural import NeuralRanker, no_gradients
+from whyrank.rankers.neural import no_gradients
 from whyrank.rankers.ranker import Pair, Ranker
 from whyrank.rankers.sparse import Sparse
 from whyrank.text.tokens import Span, Tokens
@@ -40,48 +36,29 @@ from whyrank.text.words import word_spans
 MOST_PIECES = 30
 #: Query words and document words whose joint effects are scored; a cross-encoder reads each pair anew.
 DUAL_WORDS, CROSS_WORDS = (12, 40), (4, 8)
-#: The column of a word's place on U_0.
-MODEL_IDF = "model's IDF"
 REST = "tokens that are no word of the query (special tokens, masks)"
 
 
-@dataclass(frozen=True)
-class Explained:
-    """A pair, its texts scored so far, and the effects that were found, the strongest first."""
-
-    texts: ScoredTexts
-    query: str
-    document: str
-    removal: Removal
-    query_terms: Sequence[TermEffect]
-    terms: Sequence[TermEffect]
-
-    @property
-    def pair(self) -> Pair:
-        return self.query, self.document
-
-    @property
-    def score(self) -> float:
-        return self.texts[self.pair]
-
-
-def mechanism_of(explained: Explained) -> Mechanism | None:
-    """The account of this ranker's family; None for a family without one."""
+def mechanism_of(explained: Explained) -> Mechanism:
+    """The account of this ranker's family; of a family of one's own, what words of both texts do together."""
     return _account(explained.texts.ranker, explained)
 
 
 @singledispatch
-def _account(ranker: Ranker, explained: Explained) -> Mechanism | None:
-    return None
+def _account(ranker: Ranker, explained: Explained) -> Mechanism:
+    return word_pairs(ranker.kind, explained, *CROSS_WORDS, score=_within_budget(explained))
 
 
 @_account.register
-def _lexical(ranker: Lexical, explained: Explained) -> Mechanism:
+def lexical_account(ranker: Lexical, explained: Explained) -> Mechanism:
+    """BM25's terms, as its own or as another ranker's counterpart."""
     parts = tuple(
         MechanismPart(one.term, one.term if one.tf else None, None, None, one.idf, float(one.tf), one.contribution)
         for one in ranker.explain(explained.query, explained.document)
     )
-    return _exact("BM25", explained, parts, "IDF", "times in the document", "Each term's share of the score.")
+    rest = ranker.score([explained.pair])[0] - sum(one.contribution for one in parts)
+    note = "Each term's share of the score."
+    return Mechanism("BM25", True, parts, float(rest), "IDF", "times in the document", note)
 
 
 @_account.register
@@ -96,7 +73,7 @@ def _late(ranker: LateInteraction, explained: Explained) -> Mechanism:
         strongest = max(numbers, key=lambda i: float(best[i]), default=None)
         span = None if strongest is None else tokens.spans[places[strongest]]
         found = _word_at(explained.document, span)
-        parts.append(_part(word, found, None, None, float(sum(best[i] for i in numbers))))
+        parts.append(part(word, found, None, None, float(sum(best[i] for i in numbers))))
     parts.sort(key=lambda one: -one.contribution)
     note = f"Each token of the query adds its best similarity to a token of the document; the rest is of {REST}."
     return _exact("late interaction (MaxSim)", explained, tuple(parts), None, None, note)
@@ -108,7 +85,7 @@ def _sparse(ranker: Sparse, explained: Explained) -> Mechanism:
     products = query * document
     order = products.argsort(descending=True)[:MOST_PIECES].tolist()
     parts = tuple(
-        _part(str(name(i)), None, float(query[i]), float(document[i]), float(products[i]))
+        part(str(name(i)), None, float(query[i]), float(document[i]), float(products[i]))
         for i in order
         if products[i] > 0
     )
@@ -118,81 +95,40 @@ def _sparse(ranker: Sparse, explained: Explained) -> Mechanism:
 
 @_account.register
 def _bi_encoder(ranker: BiEncoder, explained: Explained) -> Mechanism:
-    return _together("bi-encoder", explained, *DUAL_WORDS, score=_aside(ranker))
+    return word_pairs("bi-encoder", explained, *DUAL_WORDS, score=_aside(ranker))
 
 
 @_account.register
 def _cross_encoder(ranker: CrossEncoder, explained: Explained) -> Mechanism:
+    """By the matching heads, where they are known; else by replacement."""
+    if explained.matching:
+        return by_matching_heads(ranker, explained)
+    score, idf = _within_budget(explained), ModelIdf.of(ranker)
+    return word_pairs("cross-encoder", explained, *CROSS_WORDS, score=score, idf=idf)
+
+
+@_account.register
+def _semantic_bm(ranker: SemanticBMRanker, explained: Explained) -> Mechanism:
+    """Each token's terms; the rest is the intercept."""
+    found = ranker.explain(explained.query, explained.document)
+    parts = tuple(part(one.token, None, one.f, sum(one.reads), one.total) for one in found.terms)
+    note = "Each token of the query adds what its IDF, its matches and both together are worth; the rest is fixed."
+    return _exact("SemanticBM", explained, parts, "model's IDF (-U0)", "attention to the document", note)
+
+
+def _within_budget(explained: Explained) -> Callable[[Sequence[Pair]], dict[Pair, float]]:
     texts = explained.texts
 
     def score(pairs: Sequence[Pair]) -> dict[Pair, float]:
         texts.score_some("words of both texts", pairs)
         return {pair: texts[pair] for pair in pairs if pair in texts}
 
-    return _together("cross-encoder", explained, *CROSS_WORDS, score=score, rarity=model_rarity(ranker))
+    return score
 
 
 def _aside(ranker: DualRanker) -> Callable[[Sequence[Pair]], dict[Pair, float]]:
     """Texts are encoded once each, whatever they are paired with: this costs little beside the words' effects."""
     return lambda pairs: dict(zip(pairs, map(float, ranker.score(pairs)), strict=True))
-
-
-def _together(
-    family: str,
-    explained: Explained,
-    most_asked: int,
-    most_held: int,
-    score: Callable[[Sequence[Pair]], dict[Pair, float]],
-    rarity: Callable[[str], float | None] | None = None,
-) -> Mechanism:
-    """For each query word what it adds, and the word of the document with which it adds most."""
-    asked = {one.word: one for one in explained.query_terms[:most_asked]}
-    held = sorted(explained.terms, key=lambda one: -abs(one.effect))[:most_held]
-    cut_query, cut_text = _cuts(explained.query), _cuts(explained.document)
-    queries = {word: explained.removal.query(cut_query[word]) for word in asked if word in cut_query}
-    texts = {one.word: explained.removal.document(cut_text[one.word]) for one in held if one.word in cut_text}
-    both = {(a, b): (queries[a], texts[b]) for a in queries for b in texts}
-    scores = score(list(dict.fromkeys(both.values())))
-    effects = {one.word: one.effect for one in held}
-    joint = {
-        key: asked[key[0]].effect + effects[key[1]] - (explained.score - scores[pair])
-        for key, pair in both.items()
-        if pair in scores
-    }
-    parts = []
-    for word, one in asked.items():
-        row = {b: value for (a, b), value in joint.items() if a == word}
-        partner = max(row, key=lambda b: row[b], default=None)
-        span = cut_text[partner][0] if partner is not None and row[partner] > 0 else None
-        found = (explained.document[slice(*span)], span) if span else None
-        share = None if rarity is None else rarity(word)
-        parts.append(_part(word, found, share, row[partner] if partner and found else None, one.effect))
-    left = explained.score - sum(one.contribution for one in parts)
-    weight = None if rarity is None else MODEL_IDF
-    note = (
-        "What each query word adds (the score lost when it is replaced), and the document's word that it acts "
-        "with most. These effects are measured one by one and do not sum to the score."
-    )
-    if rarity is not None:
-        note += " The model's IDF is the share of whole words that it takes to be more common (U0)."
-    return Mechanism(family, False, tuple(parts), left, weight, "joint effect", note)
-
-
-def model_rarity(ranker: NeuralRanker) -> Callable[[str], float | None] | None:
-    """The share of whole words that the model takes to be more common than a word (its rarest piece); None where
-    U_0 says nothing about rarity."""
-    try:
-        dial = Dial.of(ranker)
-    except UnclearSign:
-        return None
-    whole = torch.from_numpy(dial.idf.whole)
-    common = dial.u0[: len(whole)][whole]
-
-    def share(word: str) -> float | None:
-        pieces = pieces_of(ranker.pieces.tokenizer, word)
-        return float((common > min(dial.u0[i] for i in pieces)).float().mean()) if pieces else None
-
-    return share
 
 
 def best_matches(ranker: LateInteraction, query: str, document: str) -> tuple[Tensor, list[int]]:
@@ -223,19 +159,6 @@ def _exact(
 ) -> Mechanism:
     rest = explained.score - sum(one.contribution for one in parts)
     return Mechanism(family, True, parts, rest, weight, match, note)
-
-
-def _part(
-    query: str, found: tuple[str, Span] | None, weight: float | None, match: float | None, contribution: float
-) -> MechanismPart:
-    if found is None:
-        return MechanismPart(query, None, None, None, weight, match, contribution)
-    text, (start, end) = found
-    return MechanismPart(query, text, start, end, weight, match, contribution)
-
-
-def _cuts(text: str) -> dict[str, list[Span]]:
-    return places_of(word_spans(text))
 
 
 def _by_word(tokens: Tokens, text: str) -> dict[str, list[int]]:

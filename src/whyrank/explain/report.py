@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whyrank.evaluation.estimate import percent
-from whyrank.explain.explanation import Explanation, Mechanism, TermEffect, Versus
-from whyrank.explain.mechanism import MODEL_IDF
-from whyrank.explain.sentences import not_covered, together
+from whyrank.explain.explanation import Explanation, TermEffect, Versus
+from whyrank.explain.mechanism_report import add_heads, add_mechanism
+from whyrank.explain.sentences import heads, not_covered, together
 from whyrank.pages.numbers import counted
 from whyrank.pages.page import Cell, Data, Report
 from whyrank.pages.text import marked
@@ -26,12 +25,16 @@ def explanation_page(found: Explanation) -> Report:
         data: Data = (["word", "times", "effect"], [[term.word, term.times, term.effect] for term in found.terms])
         page.figure(as_svg(figure), "The score lost when all occurrences of a word are taken out.", data, "words")
     page.html(marked(found.chunks(), f"{found.name}: {found.score:.2f}"))
-    for sentence in (*together(found), *not_covered(found)):
+    for sentence in (*together(found), *heads(found), *not_covered(found)):
         page.paragraph(sentence)
     if found.versus is not None:
         _versus(page, found, found.versus)
     if found.mechanism is not None:
-        _mechanism(page, found.mechanism)
+        add_mechanism(page, "How the ranker computes it", found.mechanism)
+    if found.bm25 is not None:
+        add_mechanism(page, "BM25 beside it", found.bm25)
+    if found.heads is not None:
+        add_heads(page, found.heads)
     page.heading("All words")
     _terms(page, "The query's words", found.query_terms)
     _terms(page, "The document's words", found.terms)
@@ -64,21 +67,6 @@ def _versus(page: Report, found: Explanation, other: Versus) -> None:
     page.html(marked([(other.document, 0.0)], f"{below}: {other.score:.2f}"))
 
 
-def _mechanism(page: Report, how: Mechanism) -> None:
-    page.heading("How the ranker computes it")
-    page.paragraph(f"{how.family}. {how.note}")
-    columns = ["query", "document", *(name for name in (how.weight, how.match) if name), "adds"]
-    rows: list[list[Cell]] = []
-    for one in how.parts:
-        values = [
-            _value(name, value) for name, value in ((how.weight, one.weight), (how.match, one.match)) if name
-        ]
-        rows.append([one.query, one.document, *values, f"{one.contribution:+.3f}"])
-    if how.exact and abs(how.rest) > 1e-6:
-        rows.append(["the rest", None, *[None] * (len(columns) - 3), f"{how.rest:+.3f}"])
-    page.table(columns, rows)
-
-
 def _terms(page: Report, title: str, terms: Sequence[TermEffect]) -> None:
     rows: list[list[Cell]] = [[term.word, term.times, f"{term.effect:+.3f}"] for term in terms]
     page.table(["word", "times", "score lost without it"], rows, folded=title)
@@ -86,9 +74,3 @@ def _terms(page: Report, title: str, terms: Sequence[TermEffect]) -> None:
 
 def _effect(value: float | None) -> str | None:
     return None if value is None else f"{value:+.3f}"
-
-
-def _value(name: str, value: float | None) -> str | None:
-    if value is None:
-        return None
-    return percent(value) if name == MODEL_IDF else f"{value:.3g}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from whyrank.evaluation.estimate import percent
 from whyrank.pages.numbers import counted, plural
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ def verdict(found: Explanation, most: int = 3) -> list[str]:
 
 
 def in_full(found: Explanation, most: int = 3) -> list[str]:
-    """The verdict, words that matter together, and what the explanation does not cover."""
-    return [*verdict(found, most), *together(found), *not_covered(found)]
+    """The verdict, words that matter together, the heads, and what the explanation does not cover."""
+    return [*verdict(found, most), *together(found), *heads(found), *not_covered(found)]
 
 
 def _words(found: Explanation, most: int) -> Iterator[str]:
@@ -69,7 +70,7 @@ def _why_not(found: Explanation, why: WhyNot) -> Iterator[str]:
         return
     yield f"{place}; the first {why.top} {plural(why.top, 'has', 'have')} {why.needed:.2f} or more."
     if not why.among_candidates:
-        yield "It is not among the candidates: the stage before lost it, and this ranker never sees it."
+        yield f"It is not among the candidates: {_lost(why)}, and this ranker never sees it."
     elif why.listed_at is not None and why.listed_at != why.rank:
         yield f"The list had it at rank {why.listed_at}."
     if why.missing:
@@ -78,6 +79,16 @@ def _why_not(found: Explanation, why: WhyNot) -> Iterator[str]:
         yield _lift(lift)
     if not why.lifts:
         yield f"No change of words was found that lifts it to rank {why.top}."
+
+
+def _lost(why: WhyNot) -> str:
+    """Which stage lost it, and at which rank."""
+    stage, kept = why.stage, why.of - 1
+    if stage is None:
+        return "the stage before lost it"
+    if stage.rank is None:
+        return f"{stage.stage} does not find it in its {stage.of} documents, as they share no word"
+    return f"{stage.stage} puts it at rank {stage.rank} of {stage.of}, and {kept} were kept"
 
 
 def _lift(lift: Lift) -> str:
@@ -95,6 +106,22 @@ def together(found: Explanation) -> Iterator[str]:
         )
 
 
+def heads(found: Explanation) -> Iterator[str]:
+    """The heads that carry the leading word."""
+    behind = found.heads
+    if behind is None:
+        return
+    strongest = [one for one in behind.heads if one.share is not None][:3]
+    named = ", ".join(f"{one.head} ({percent(one.share)})" for one in strongest)
+    yield (
+        f"With fillers for '{behind.word}' the score is {behind.without:.2f}; the heads that carry most of that "
+        f"difference are {named}."
+    )
+    groups = [f"the {len(one.heads)} {one.name} {percent(one.share)}" for one in behind.groups]
+    if groups:
+        yield f"Together, {' and '.join(groups)}."
+
+
 def not_covered(found: Explanation) -> Iterator[str]:
     """What this explanation is not about, if there is something."""
     about = found.coverage
@@ -110,9 +137,24 @@ def not_covered(found: Explanation) -> Iterator[str]:
             f"Of {about.read} words, {about.tried} were taken away one by one: those of the sentences without "
             f"which the score changes most ({counted(about.calls, 'text')} scored)."
         )
+    yield from _account(found)
     if about.query_words:
         were = plural(about.query_words, "was", "were")
         yield f"{counted(about.query_words, 'word')} of the query {were} not taken away."
+
+
+def _account(found: Explanation) -> Iterator[str]:
+    """How far the account by heads follows the score."""
+    covered = found.mechanism.covered if found.mechanism is not None else None
+    if covered is None:
+        return
+    if covered.predicted is not None:
+        yield f"{covered.model} puts the score at {covered.predicted:.2f}."
+    if covered.r_squared is not None:
+        yield (
+            f"The account by {covered.model} follows {percent(covered.r_squared)} of how the score changes over "
+            f"{covered.variants} variants of the texts (r squared); the rest it does not explain."
+        )
 
 
 def _listed(terms: Sequence[TermEffect]) -> str:

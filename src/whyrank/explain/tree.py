@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from whyrank.explain.explanation import Explanation, MechanismPart
+    from whyrank.explain.account import Mechanism, MechanismPart
+    from whyrank.explain.explanation import Explanation
 
 SUMS, MEASURED = "sum of", "measured one by one, not a sum"
 
@@ -34,13 +35,17 @@ def tree_of(found: Explanation) -> Node:
         tuple(Node(one.effect, f"'{one.word}'" + f" x{one.times}" * (one.times > 1)) for one in found.terms),
     )
     details = [words]
-    how = found.mechanism
-    if how is not None:
-        parts = [Node(one.contribution, _described(one, how.weight, how.match)) for one in how.parts]
-        rest = [Node(how.rest, "the rest")] if how.exact and abs(how.rest) > 1e-6 else []
-        kind = SUMS if how.exact else MEASURED
-        details.insert(0, Node(found.score, f"{how.family} ({kind})", (*parts, *rest)))
+    if found.mechanism is not None:
+        details.insert(0, _mechanism(found.mechanism, found.score))
+    if found.bm25 is not None:
+        details.append(_mechanism(found.bm25, sum(one.contribution for one in found.bm25.parts)))
     return Node(found.score, f"score of {found.name} by {found.ranker} for '{found.query}'", tuple(details))
+
+
+def _mechanism(how: Mechanism, score: float) -> Node:
+    parts = [Node(one.contribution, _described(one, how.weight, how.match)) for one in how.parts]
+    rest = [Node(how.rest, "the rest")] if how.exact and abs(how.rest) > 1e-6 else []
+    return Node(score, f"{how.family} ({SUMS if how.exact else MEASURED})", (*parts, *rest))
 
 
 def _described(part: MechanismPart, weight: str | None, match: str | None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from whyrank.circuits import known
 from whyrank.circuits.results import CONTEXTUALIZATION, MATCHING, SCORING, Circuit, Curve, CurvePoint, Step
 from whyrank.circuits.semantic_bm.results import SemanticBM
 from whyrank.core.results import Result
@@ -39,15 +40,15 @@ def _number(what: str, value: float, ours: Estimate, n: str) -> Finding:
 def _circuit(circuit: Circuit) -> Iterator[Finding]:
     steps = {(step.number, step.part): step for step in circuit.steps}
     first, values = steps[0, None], steps.get((1, "v"))
-    known = paper.is_papers_model(circuit.ranker)
+    same_model = known.is_papers_model(circuit.ranker)
     sent = tuple(edge.sender for edge in circuit.kept(first))
     for what, heads, ours, step in (
-        ("heads that reach the logits", paper.SCORING, sent, first),
-        ("query contextualization heads", paper.CONTEXTUALIZATION, circuit.roles[CONTEXTUALIZATION], values),
-        ("matching heads", paper.MATCHING, circuit.roles[MATCHING], values),
+        ("heads that reach the logits", known.SCORING, sent, first),
+        ("query contextualization heads", known.CONTEXTUALIZATION, circuit.roles[CONTEXTUALIZATION], values),
+        ("matching heads", known.MATCHING, circuit.roles[MATCHING], values),
     ):
         found = Finding.heads(what, heads, _short(ours), f"{_pairs(step)} pairs")
-        yield found if known else replace(found, verdict=OPEN, why="another model: its heads are its own")
+        yield found if same_model else replace(found, verdict=OPEN, why="another model: its heads are its own")
     for what, r, step in (
         ("to the logits", paper.SETS_TO_LOGITS, first),
         ("to the scoring heads' values", paper.SETS_TO_VALUES, values),
@@ -56,15 +57,15 @@ def _circuit(circuit: Circuit) -> Iterator[Finding]:
         if between:
             n = f"{between.sites} heads, {between.pearson.pairs} pairs"
             yield _number(f"TFC1 against STMC1, {what}: r", r, between.pearson, n)
-    yield from _scoring(circuit, known)
-    yield from _attention(circuit, known)
+    yield from _scoring(circuit, same_model)
+    yield from _attention(circuit, same_model)
     yield from _independence(circuit)
     yield from _ablation(circuit)
     yield from _saturation(circuit)
     yield from _counting(circuit)
 
 
-def _scoring(circuit: Circuit, known: bool) -> Iterator[Finding]:
+def _scoring(circuit: Circuit, same_model: bool) -> Iterator[Finding]:
     """What CLS reads of the query, on average and in each scoring head."""
     heads = {one.head: one.pooled for one in circuit.tests.heads}
     n = _n(next(iter(heads.values()))[SCORING])
@@ -75,15 +76,15 @@ def _scoring(circuit: Circuit, known: bool) -> Iterator[Finding]:
     for head in circuit.roles[SCORING]:
         r, name = heads[head][SCORING], short_name(head)
         reads = {1: "rare terms", -1: "common terms", 0: "no clear preference"}[_sign(r)]
-        said, holds = (paper.READS.get(name, "–"), _sign_agrees(name, r)) if known else ("–", None)
+        said, holds = (paper.READS.get(name, "–"), _sign_agrees(name, r)) if same_model else ("–", None)
         yield Finding.holds(f"what {name} reads of the query", said, f"{reads}: r = {r.text()}", n, holds)
 
 
-def _attention(circuit: Circuit, known: bool) -> Iterator[Finding]:
+def _attention(circuit: Circuit, same_model: bool) -> Iterator[Finding]:
     """What contextualization and matching heads read."""
     heads = {one.head: one.pooled for one in circuit.tests.heads}
     for head, value in paper.CONTEXTUALIZATION_R.items():
-        if known and head in heads:
+        if same_model and head in heads:
             r = heads[head][CONTEXTUALIZATION]
             yield _number(f"{short_name(head)}: query-to-query attention against IDF, r", value, r, _n(r))
     test, n = circuit.tests.roles[MATCHING], _n(next(iter(heads.values()))[MATCHING], "pairs of tokens")

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-#: The model that the paper opened, as a short name or on the hub.
-PAPERS_MODEL = ("ce-minilm-l12", "ms-marco-minilm-l-12-v2")
-
-SCORING = ("10.1", "10.4", "10.7", "10.10")
-CONTEXTUALIZATION = ("8.10", "9.11")
-MATCHING = ("0.8", "1.7", "2.1", "3.1", "4.9", "5.7", "5.9", "6.3", "6.5", "7.9", "8.0", "8.1", "8.8")
 #: What the scoring heads read, and the sign of r that follows.
 READS = {"10.1": "rare terms", "10.10": "common terms", "10.4": "mid to rare terms", "10.7": "mid to rare terms"}
 COMMON = "10.10"
@@ -27,8 +21,3 @@ ZEROED = {"TFC1": "5.146 to -4.394", "STMC1": "-1.998 to -4.611"}
 SUPPRESSED, SUPPRESSED_NDCG = 0.804, 0.9861
 #: Pearson with the cross-encoder's score, by our name of the model.
 SEMANTIC_BM_R = {"semantic_bm": 0.8157, "bm25": 0.42}
-
-
-def is_papers_model(name: str) -> bool:
-    """Whether a ranker of this name is the one whose heads the paper names."""
-    return any(known in name.lower() for known in PAPERS_MODEL)

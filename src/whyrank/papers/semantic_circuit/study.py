@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from whyrank.axioms.api import pairs
 from whyrank.circuits.api import circuit
+from whyrank.circuits.known import MATCHING, is_papers_model
 from whyrank.circuits.reading import cross_encoder
 from whyrank.circuits.results import Circuit
 from whyrank.circuits.semantic_bm.api import semantic_bm
@@ -25,7 +26,6 @@ from whyrank.interventions.api import patch
 from whyrank.learning.finetuning.api import finetune
 from whyrank.papers.rare_words import rare_words
 from whyrank.papers.semantic_circuit.findings import findings
-from whyrank.papers.semantic_circuit.paper import MATCHING, is_papers_model
 from whyrank.papers.semantic_circuit.results import SemanticCircuit, StageRun, stage_results
 from whyrank.papers.semantic_circuit.sizes import StudySizes
 from whyrank.papers.study import Stage, Study, run_stages, run_study
