@@ -9,8 +9,7 @@ from whyrank.evaluation.calibration import Judged
 
 
 def simulated(shift, queries=30, seed=0):
-    """Scores that tell relevant documents apart within a query; `shift`: how far queries' levels are apart. Rounded,
-    so that there are equal scores."""
+    """Scores, some of them equal, that tell relevant documents apart; `shift`: how far levels of queries are."""
     generator = np.random.default_rng(seed)
     query = np.repeat(np.arange(queries), generator.integers(8, 20, size=queries))
     relevant = (generator.random(len(query)) < 0.4).astype(float)
@@ -23,6 +22,8 @@ def test_both_are_scikit_learns():
     found = separation(pairs, 0)
     assert found.pooled == pytest.approx(roc_auc_score(pairs.relevant, pairs.scores))
     own = [pairs.part(pairs.queries == one) for one in range(30)]
+    own = [one for one in own if 0 < one.relevant.mean() < 1]
+    assert found.lost.queries == len(own)
     assert found.within == pytest.approx(np.mean([roc_auc_score(one.relevant, one.scores) for one in own]))
     assert found.lost.value == pytest.approx(found.within - found.pooled)
 
@@ -34,7 +35,8 @@ def test_levels_of_queries_that_differ_are_found_and_equal_ones_are_not():
 
 
 def test_a_query_without_relevant_documents_counts_across_queries_only():
-    pairs = Judged(*(np.array(one, dtype=float) for one in ([3, 1, 2, 2], [1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 1, 1])))
+    scores, relevant = np.array([3.0, 1, 2, 2]), np.array([1.0, 0, 0, 0])
+    pairs = Judged(scores, relevant, relevant, np.array([0, 0, 1, 1]))
     found = separation(pairs, 0)
     assert (found.pooled, found.within, found.lost.queries) == (1.0, 1.0, 1)
     assert found.lost.low is None

@@ -2,6 +2,7 @@
 
 import json
 
+import jsonschema
 import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
@@ -112,6 +113,7 @@ def test_grades_of_two_kinds_have_no_r2_of_their_own():
 def test_a_calibration_is_saved_and_read_and_its_page_begins_with_the_verdict(tmp_path):
     found = whyrank.calibrate(RUN, QRELS, want_precision=0.8, out=tmp_path / "c")
     assert Calibration.read(tmp_path / "c") == found
+    jsonschema.validate(json.loads((tmp_path / "c" / "calibration.json").read_text()), Calibration.schema())
     assert whyrank.calibrate(RUN, QRELS, want_precision=0.8, out=tmp_path / "c") == found
     page = (tmp_path / "c" / "report.html").read_text()
     assert page.index("The score explains") < page.index("<svg") and page.count("<svg") == 2

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+#: Draws of the bootstrap, each a pass over all pairs.
+DRAWS = 500
+
+
 @dataclass(frozen=True)
 class Separation:
     """The AUC over the pairs of all queries, the mean of the queries' own (of those with relevant documents and
@@ -43,7 +47,7 @@ def separation(pairs: Judged, seed: int) -> Separation:
         over_all = np.array([pooled.of(row) for row in weights])
         return np.stack([over_all, within, within - over_all], axis=1)
 
-    found = resample(statistics, count, present=np.full(3, known.sum()), seed=seed)
+    found = resample(statistics, count, present=np.full(3, known.sum()), draws=DRAWS, seed=seed)
     over_all, within, lost = found.value.tolist()
     estimate = Estimate.of(lost, found.intervals()[2], len(pairs.scores), int(known.sum()))
     return Separation(finite(over_all), finite(within), estimate)
@@ -63,17 +67,18 @@ class _PooledAuc:
     def __init__(self, pairs: Judged, queries: np.ndarray) -> None:
         import numpy as np
 
-        order = np.argsort(pairs.scores, kind="stable")
-        scores = pairs.scores[order]
-        self.queries, self.relevant = queries[order], pairs.relevant[order]
-        self.ties = np.flatnonzero(np.append(True, scores[1:] != scores[:-1]))
+        relevant = pairs.relevant > 0
+        others = np.sort(pairs.scores[~relevant])
+        self.others = queries[~relevant][np.argsort(pairs.scores[~relevant], kind="stable")]
+        self.relevant = queries[relevant]
+        #: How many others are below each relevant document, and how many are not above it.
+        self.below = np.searchsorted(others, pairs.scores[relevant], side="left")
+        self.not_above = np.searchsorted(others, pairs.scores[relevant], side="right")
 
     def of(self, weights: np.ndarray) -> float:
         import numpy as np
 
-        each = weights[self.queries]
-        relevant = np.add.reduceat(each * self.relevant, self.ties)
-        other = np.add.reduceat(each * (1 - self.relevant), self.ties)
-        below = np.cumsum(other) - other / 2
-        pairs = float(relevant.sum() * other.sum())
-        return float(relevant @ below) / pairs if pairs else math.nan
+        others, relevant = np.append(0, np.cumsum(weights[self.others])), weights[self.relevant]
+        pairs = float(relevant.sum() * others[-1])
+        wins = float(relevant @ (others[self.below] + others[self.not_above])) / 2
+        return wins / pairs if pairs else math.nan
