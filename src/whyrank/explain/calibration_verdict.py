@@ -83,6 +83,6 @@ def limits(sample: Sample) -> str:
     if sample.unjudged_queries:
         was += f", and {counted(sample.unjudged_queries, 'query', 'queries')} without judgements dropped"
     return (
-        f"{was}; judged documents are no random sample (often other systems found them), so none of this need hold for "
-        " unjudged documents, for queries of another kind or for another ranker."
+        f"{was}; judged documents are no random sample (often other systems found them), so none of this need "
+        "hold for unjudged documents, for queries of another kind or for another ranker."
     )
