@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from whyrank.evaluation.evaluate import evaluate as evaluate
     from whyrank.explain.api import explain as explain
     from whyrank.explain.attention import attention as attention
+    from whyrank.explain.calibrate import calibrate as calibrate
     from whyrank.explain.diff import diff as diff
     from whyrank.interventions.api import patch as patch
     from whyrank.learning.api import train as train
@@ -56,6 +57,7 @@ _PUBLIC = {
     "UserError": "whyrank.core.errors",
     "align": "whyrank.edits.api",
     "attention": "whyrank.explain.attention",
+    "calibrate": "whyrank.explain.calibrate",
     "circuit": "whyrank.circuits.api",
     "collection": "whyrank.collections.given",
     "diff": "whyrank.explain.diff",

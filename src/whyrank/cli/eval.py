@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whyrank.cli import options
+from whyrank.cli import calibration, options
 from whyrank.cli.caller import terminal
 from whyrank.cli.commands import app
 from whyrank.cli.console import command, console, print_json, say, suggest
@@ -27,10 +27,21 @@ def evaluate_runs(
         Path | None, typer.Option("-o", "--out", help="Write evaluation.json and per_query.parquet here.")
     ] = None,
     per_query: Annotated[bool, typer.Option(help="Print every query's values too.")] = False,
+    calibrate: Annotated[bool, typer.Option("--calibrate", help="Say what the scores of one run mean.")] = False,
+    want_precision: calibration.WantPrecision = None,
+    min_grade: calibration.MinGrade = None,
+    assume_not_relevant: calibration.AssumeNotRelevant = False,
     json: options.AsJson = False,
     seed: options.Seed = 0,
 ) -> None:
-    """Measure runs and compare each with the first (paired t-test and randomisation test, Holm-corrected)."""
+    """Measure runs and compare each with the first (paired t-test and randomisation test, Holm-corrected).
+
+    With --calibrate: what a score means, as a probability and a grade, and where to cut for a wanted precision.
+    """
+    asked = calibration.Asked(want_precision, min_grade, assume_not_relevant)
+    if calibrate:
+        return calibration.calibrate_one(runs, qrels, asked, measure, per_query, seed, out, json)
+    asked.check_not_given()
     say(f"evaluating {len(runs)} run{'s' * (len(runs) > 1)} against {qrels}")
     from whyrank.evaluation.evaluate import MEASURES, evaluate
 

@@ -54,8 +54,8 @@ def evaluate(
         if missing:
             caller.say(f"{name} lacks {missing} of the {len(judged)} judged queries; they count as 0")
     inputs = {
-        "runs": {name: _content(scores_by_query(run)) for name, run in named.items()},
-        "qrels": _content(judged),
+        "runs": {name: content_of(scores_by_query(run)) for name, run in named.items()},
+        "qrels": content_of(judged),
         "measures": measures,
         "seed": seed,
     }
@@ -79,7 +79,8 @@ def _named(runs: Mapping[str, AnyRun] | Sequence[Path | str] | Path | str) -> di
     return {path.name if last.count(path.name) == 1 else str(path): run_of(path) for path in paths}
 
 
-def _content(value: Mapping[str, Mapping[str, float]]) -> str:
+def content_of(value: Mapping[str, Mapping[str, float]]) -> str:
+    """A hash of scores or grades by query and document, for the inputs of a run."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
