@@ -13,85 +13,105 @@ from whyrank.cli.commands import app
 from whyrank.cli.console import command, console, print_json, progress_bar, say, suggest
 
 if TYPE_CHECKING:
-    from whyrank.collections.records import Qrels, Retrieved, Run
-    from whyrank.explain.explanation import Explanation
+    from whyrank.explain.explanation import DialTurn, Explanation
+    from whyrank.explain.first_look import FirstLook
+
+#: Columns of a panel.
+WIDTH = 96
 
 
 @app.command("demo")
 def demo(
     ranker: Annotated[str, typer.Option(help="The ranker to show.")] = "ce-minilm-l12",
-    out: Annotated[Path, typer.Option("-o", "--out", help="Where to put the runs and the figure.")] = Path(
+    out: Annotated[Path, typer.Option("-o", "--out", help="Where to put the runs and the pages.")] = Path(
         "runs/demo"
     ),
     device: options.Device = "cpu",
     json: options.AsJson = False,
 ) -> None:
-    """BM25 against a neural ranker on the built-in collection, and why one document scores as it does."""
+    """BM25 against a neural ranker on the built-in collection; why one document is first and another is not."""
     say("whyrank demo: 108 short documents, 26 queries, graded by hand")
-    from whyrank.cli.eval import show
-    from whyrank.collections.bm25 import first_stage
     from whyrank.collections.demo import open_demo
-    from whyrank.collections.trec import write_run
     from whyrank.core.caller import Caller
-    from whyrank.core.runs import Run as Work
-    from whyrank.evaluation.evaluate import evaluate
-    from whyrank.explain.api import explain
+    from whyrank.core.runs import Run
+    from whyrank.explain.first_look import first_look
     from whyrank.rankers.load import load
-    from whyrank.rankers.rerank import rerank, safe_name
 
     collection = open_demo()
-    with Work.open(out, "demo", {}, terminal(), renew=True) as work:
+    with Run.open(out, "demo", {}, terminal(), renew=True) as work:
         say(f"loading {ranker}")
         model = load(ranker, collection=collection, device=device)
         say(f"{ranker}: {model.source}")
-        bm25 = first_stage(collection, k=100)
-        with progress_bar("re-ranking BM25", sum(map(len, bm25.values()))) as advance:
-            neural = rerank(model, collection, bm25, progress=advance).run
+        found = first_look(model, ranker, collection, Caller(progress=progress_bar))
         work.begin()
         work.keep_work()
-        runs = {"bm25": bm25, ranker: neural}
-        for name, run in runs.items():
-            write_run(out / safe_name(name) / "run.trec", run)
-        measured = evaluate(runs, collection.qrels, ["nDCG@10", "P@5"])
-        print_json(measured) if json else show(measured)
-
-        best, before = most_lifted(bm25, neural, collection.qrels)
-        text = collection.texts([best.docno])[best.docno]
-        explanation = explain(model, collection.queries[best.qid], text, caller=Caller(progress=progress_bar))
-        if not json:
-            show_explanation(explanation, best.docno, before)
-        figure = explanation.draw(out / "why.svg")
-        explanation.draw(out / "why.png")
+        assert work.folder is not None
+        written = _write(found, out, work.folder.record(ranker=repr(model)))
         work.finish(ranker=repr(model))
-    say(f"\nwrote {figure}, {out}/why.png and the two runs")
+    print_json(found.measured) if json else _show(found)
+    say(f"\nwrote {written[0]}, {out}/why.png, {', '.join(map(str, written[1:]))} and the two runs")
     suggest(
-        command("eval", out / "bm25", out / safe_name(ranker), "--qrels", "demo", "--per-query"),
-        "whyrank get trec-rag-2024 && whyrank rank --ranker bi-minilm-l6 --collection trec-rag-2024 -o runs/rag",
+        command("explain", "--ranker", ranker, "--query", "your query", "--doc", "a text, or a file of yours"),
+        command("explain", "--ranker", ranker, "--hits", "your-hits.json", "-o", "runs/why"),
+        command("eval", *(out / name for name in _folders(found)), "--qrels", "demo", "--per-query"),
     )
 
 
-def most_lifted(before: Run, after: Run, qrels: Qrels) -> tuple[Retrieved, int]:
-    """The relevant document that came from furthest down to the first place, and the rank it had."""
-    ranks = {(row.qid, row.docno): row.rank for rows in before.values() for row in rows}
-    firsts = [rows[0] for rows in after.values()]
-    relevant = [row for row in firsts if qrels.get(row.qid, {}).get(row.docno, 0) > 1] or firsts
-    best = max(relevant, key=lambda row: ranks[row.qid, row.docno])
-    return best, ranks[best.qid, best.docno]
+def _folders(found: FirstLook) -> list[str]:
+    from whyrank.rankers.rerank import safe_name
+
+    return [safe_name(name) for name in found.runs]
 
 
-def show_explanation(explanation: Explanation, docno: str, bm25_rank: int) -> None:
-    """The document with its words coloured by their effect, and the reason in words, on stdout."""
+def _write(found: FirstLook, out: Path, manifest: dict[str, object]) -> list[Path]:
+    """Both runs, the figure, and a page of each explanation; returns what people look at."""
+    from whyrank.collections.trec import write_run
+
+    for folder, run in zip(_folders(found), found.runs.values(), strict=True):
+        write_run(out / folder / "run.trec", run)
+    figure = found.first.draw(out / "why.svg")
+    found.first.draw(out / "why.png")
+    pages = [found.first.write_report(out / "why.html", manifest)]
+    if found.missed is not None:
+        pages.append(found.missed.write_report(out / "why-not.html", manifest))
+    return [figure, *pages]
+
+
+def _show(found: FirstLook) -> None:
+    """The measures, then three questions and their answers, on stdout."""
+    from whyrank.cli.eval import show
+    from whyrank.explain.sentences import in_full
+
+    show(found.measured)
+    first, screen = found.first, console()
+    assert first.versus is not None
+    below = first.versus.docid
+    _panel(first, f"'{first.query}': {first.docid} is first, from BM25's rank {found.lifted_from}. Why?")
+    for sentence in in_full(first):
+        screen.print(sentence)
+    if first.versus.turn is not None:
+        screen.print()
+        screen.print(f"What does one dial do? {_dial(first, first.versus.turn, str(below))}")
+    if found.missed is not None:
+        screen.print()
+        _panel(found.missed, f"{found.missed.docid} is relevant, too. Why is it not first?")
+        for sentence in found.missed.verdict():
+            screen.print(sentence)
+
+
+def _dial(first: Explanation, turn: DialTurn, below: str) -> str:
+    """What the smallest turn does, in words."""
+    way = "less" if turn.direction == "down" else "more"
+    return (
+        f"The ranker keeps a dial for how rare it takes each word to be. If '{turn.term}' counts {way} (scale "
+        f"{turn.scale:g}), {first.docid} scores {turn.above:.2f} and {below} {turn.below:.2f}: they change places."
+    )
+
+
+def _panel(found: Explanation, title: str) -> None:
+    """The document with its words coloured by their effect."""
     from rich.panel import Panel
-    from rich.text import Text
 
-    strongest = max(abs(effect) for _, effect in explanation.chunks()) or 1
-    body = Text()
-    for chunk, effect in explanation.chunks():
-        share = abs(effect) / strongest
-        colour = "green" if effect > 0 else "red"
-        style = f"bold {colour}" if share > 0.4 else colour if share > 0.12 else ""
-        body.append(chunk, style=style)
-        body.append(" ")
-    title = f"'{explanation.query}': {docno} is first, from BM25's rank {bm25_rank}. Why?"
-    console().print(Panel(body, title=title, title_align="left", width=96))
-    console().print(explanation.in_words())
+    from whyrank.cli.explain import coloured
+
+    console().print(Panel(coloured(found), title=title, title_align="left", width=WIDTH))

@@ -89,7 +89,7 @@ def show(found: Explanation) -> None:
     for sentence in in_full(found):
         screen.print(sentence)
     screen.print()
-    screen.print(_coloured(found))
+    screen.print(coloured(found))
     screen.print()
     strongest = sorted(found.terms, key=lambda one: -abs(one.effect))[:SHOWN]
     longest = max((abs(one.effect) for one in strongest), default=0.0) or 1.0
@@ -117,7 +117,7 @@ def _mechanism(title: str, how: Mechanism) -> Table:
     return table
 
 
-def _coloured(found: Explanation) -> Text:
+def coloured(found: Explanation) -> Text:
     """What is read of the document: green raises the score, red lowers it."""
     from rich.text import Text
 

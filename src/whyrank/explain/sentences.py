@@ -68,7 +68,7 @@ def _why_not(found: Explanation, why: WhyNot) -> Iterator[str]:
     if why.rank <= why.top:
         yield f"{place}: among the first {why.top} already."
         return
-    yield f"{place}; the first {why.top} {plural(why.top, 'has', 'have')} {why.needed:.2f} or more."
+    yield f"{place}; the first {f'{why.top} have' if why.top > 1 else 'has'} {why.needed:.2f} or more."
     if not why.among_candidates:
         yield f"It is not among the candidates: {_lost(why)}, and this ranker never sees it."
     elif why.listed_at is not None and why.listed_at != why.rank:
