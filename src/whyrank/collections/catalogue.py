@@ -11,6 +11,7 @@ from whyrank.collections import demo, folder, irds, tevatron, trec_rag
 from whyrank.collections.collection import Collection
 from whyrank.collections.gather import qrels_table, queries_table
 from whyrank.collections.reading import AS_IT_IS, Reading
+from whyrank.collections.table import is_csv
 from whyrank.core.cached import CachedFolder
 from whyrank.core.errors import UserError, nearest
 from whyrank.text.words import Analyzer
@@ -91,6 +92,9 @@ def _with_its_own_fields(name: str, path: Path) -> Collection:
 
 def open_tevatron(path: Path) -> Collection:
     """The collection in a Tevatron file: its queries, its passages, and their grades 1 and 0."""
+    if is_csv(path):
+        todo = "put it into a folder as documents.csv, with queries.csv beside it, and give the folder"
+        raise UserError("a table is not a collection by itself", where=path, todo=todo)
     if not tevatron.is_tevatron(path):
         todo = "give a Tevatron file, or the folder that holds documents.*, queries.* and qrels.*"
         raise UserError("not a collection by itself (no 'positive_passages')", where=path, todo=todo)

@@ -48,8 +48,7 @@ def collection_of(given: Collection | str, caller: Caller = SILENT, reading: Rea
     if isinstance(given, Collection):
         return given
     collection = open_collection(given, reading)
-    for note in collection.notes:
-        caller.say(note)
+    say_notes(collection, caller)
     others = [split for split in collection.splits if split != collection.split]
     if others:
         more = " or ".join(f"{given}#{split}" for split in others)
@@ -59,6 +58,12 @@ def collection_of(given: Collection | str, caller: Caller = SILENT, reading: Rea
     elif collection.split:
         caller.say(f"queries: {len(collection.queries)}, of the split {collection.split}")
     return collection
+
+
+def say_notes(collection: Collection, caller: Caller) -> None:
+    """Says how the files of a collection were read."""
+    for note in collection.notes:
+        caller.say(note)
 
 
 def run_of(given: Run | Path | str) -> Run:

@@ -10,15 +10,12 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
 from whyrank.collections.fields import IDS, QUERY_IDS, QUERY_TEXTS, TEXTS, TITLES, Fields, of_queries
 from whyrank.collections.gather import document, query, some
 from whyrank.collections.records import Document, Query
-from whyrank.core.errors import located
+from whyrank.core.errors import UserError, located
 from whyrank.core.lines import Line, every_line, max_line, read_lines, too_long
-
-Row = TypeVar("Row")
 
 #: What may stand between two cells of a CSV; the one most often found in its first line does.
 SEPARATORS = (",", ";", "\t")
@@ -106,7 +103,7 @@ def _header(path: Path, *, unnamed: bool = False) -> tuple[Line, list[str]]:
 
 
 def _records(path: Path) -> Iterator[tuple[Line, list[str]]]:
-    """Rows of cells, the header first; rows without any letter are passed over."""
+    """Rows of cells, the header first; rows of blank cells are passed over."""
     csv.field_size_limit(max_line())
     lines = (f"{line.text}\n" for line in every_line(path))
     reader = csv.reader(lines, delimiter=_separator(path), strict=True)
@@ -120,7 +117,7 @@ def _records(path: Path) -> Iterator[tuple[Line, list[str]]]:
         raise _wrong(Line(path, begins, ""), str(error)) from error
 
 
-def _wrong(line: Line, why: str) -> Exception:
+def _wrong(line: Line, why: str) -> UserError:
     if "field limit" in why:
         return too_long("a cell of the row that begins here", line.where)
     what = "a quote that opens in this row is never closed" if why == UNCLOSED else f"not a row of cells ({why})"
