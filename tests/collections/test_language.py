@@ -3,7 +3,9 @@
 import pytest
 import Stemmer
 
+from whyrank.axioms.make import Choices, PairMaker
 from whyrank.axioms.pool import Pool
+from whyrank.axioms.registry import parse_axioms
 from whyrank.collections import BM25Index, first_stage
 from whyrank.collections.collection import Collection
 from whyrank.collections.given import collection
@@ -72,3 +74,11 @@ def test_an_unknown_language_is_refused_with_those_there_are(wrong) -> None:
         collection("demo", language=wrong)
     assert f"no stemmer for the language {wrong!r}" in str(refused.value)
     assert all(language in str(refused.value) for language in (*languages(), "none"))
+
+
+def test_the_forms_of_a_word_that_axioms_count_are_the_languages() -> None:
+    axiom = parse_axioms("TFC1")[0]
+    for opened, forms in ((GERMAN, 1), (ENGLISH, 0)):
+        maker = PairMaker(Pool(opened, first_stage(GERMAN)), [], Choices())
+        row = next(row for row in maker.pool.run["q1"] if row.docno == "d1")
+        assert maker.material(axiom, row).forms("Katzen") == forms

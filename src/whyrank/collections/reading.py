@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from whyrank.collections.fields import Fields
 from whyrank.text.words import ENGLISH
@@ -13,7 +13,7 @@ class Reading:
     """Which fields hold the documents' ids, titles and texts (None: guessed by name), whether HTML is taken out of
     the texts, and the language whose stems BM25 counts (`none`: whole words)."""
 
-    fields: Fields = Fields()  # noqa: RUF009
+    fields: Fields = field(default_factory=Fields)
     strip_html: bool = False
     language: str = ENGLISH
 
