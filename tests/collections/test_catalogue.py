@@ -251,14 +251,18 @@ def test_only_built_in_collections_are_fetched() -> None:
         fetch("trec-rag")
 
 
-@pytest.mark.parametrize("name", ["documents.csv", "docs.csv.gz", "corpus.parquet", "collection.xlsx"])
+@pytest.mark.parametrize("name", ["documents.md", "docs.csv.zip", "corpus.parquet", "collection.xlsx"])
 def test_a_file_that_is_not_read_because_of_its_ending_is_named(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("id,text\n1,cat\n")
     (tmp_path / "queries.tsv").write_text("1\tcat\n")
     with pytest.raises(UserError) as refused:
         open_collection(tmp_path)
     assert f"no documents in this folder: {name} is not read, because of the ending" in str(refused.value)
-    assert ".jsonl" in str(refused.value) and ".tsv" in str(refused.value) and "perhaps .gz" in str(refused.value)
+    assert (
+        ".csv, .json" in str(refused.value)
+        and ".tsv" in str(refused.value)
+        and "perhaps .gz" in str(refused.value)
+    )
 
 
 @pytest.mark.parametrize("name", ["qrels.csv", "qrels/test.csv", "qrels/test.parquet"])
@@ -283,8 +287,12 @@ def test_nor_are_judgements_passed_over_because_of_their_ending(tmp_path: Path, 
 
 def test_a_csv_given_as_a_collection_is_told_what_is_read(tmp_path: Path) -> None:
     (tmp_path / "docs.csv").write_text("id,text\n1,cat\n")
-    with pytest.raises(UserError, match=r"docs.csv:1: not JSON .*one object \{...\} per line; no CSV"):
+    with pytest.raises(UserError, match=r"docs.csv: a table is not a collection by itself; .* documents.csv"):
         open_collection(tmp_path / "docs.csv")
+    (tmp_path / "docs.txt").write_text("id,text\n1,cat\n")
+    with pytest.raises(UserError, match=r"docs.txt:1: not JSON .*one object \{...\} per line; no CSV"):
+        open_collection(tmp_path / "docs.txt")
+    (tmp_path / "docs.txt").unlink()
     (tmp_path / "docs.tsv").write_text("id,text\n1,cat\n")
     (tmp_path / "queries.tsv").write_text("1\tcat\n")
     (tmp_path / "docs.csv").unlink()

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from whyrank.collections.hits import Fields, hits_of, read_hits
+from whyrank.collections.fields import Fields
+from whyrank.collections.hits import hits_of, read_hits
 from whyrank.core.errors import UserError
 
 ROWS = [{"title": "Cats", "body": "A red cat."}, {"title": None, "body": "A dog."}]
@@ -72,3 +73,65 @@ def test_the_file_is_named(tmp_path):
     (tmp_path / "hits.json").write_text("[]")
     with pytest.raises(UserError, match=r"hits\.json: no hits"):
         read_hits(tmp_path / "hits.json")
+
+
+TABLE = 'query,docno,score,title,text\ncat,a,2.5,Cats,"A red, cat"\ncat,b,1,,A dog\n'
+ROW_FILES = {
+    "hits.csv": TABLE,
+    "hits.CSV": TABLE,
+    "hits.tsv": TABLE.replace('"A red, cat"', "A red; cat").replace(",", "\t").replace(";", ","),
+    "hits.jsonl": "\n".join(
+        json.dumps({"query": "cat", "docno": name, "score": score, "title": title, "text": text})
+        for name, score, title, text in [("a", 2.5, "Cats", "A red, cat"), ("b", 1, None, "A dog")]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROW_FILES)
+def test_a_file_with_a_hit_a_row_is_read(name, tmp_path):
+    (tmp_path / name).write_text(ROW_FILES[name])
+    found = read_hits(tmp_path / name)
+    assert [(hit.docid, hit.text, hit.score) for hit in found.documents] == [
+        ("a", "Cats A red, cat", 2.5),
+        ("b", "A dog", 1.0),
+    ]
+    assert (found.query, str(found.fields)) == ("cat", "id from docno, title from title, text from text")
+
+
+def test_id_and_text_are_enough_and_so_are_texts(tmp_path):
+    (tmp_path / "hits.tsv").write_text("a\tA cat\nb\tA dog\n")
+    assert [(hit.docid, hit.text) for hit in read_hits(tmp_path / "hits.tsv").documents] == [
+        ("a", "A cat"),
+        ("b", "A dog"),
+    ]
+    (tmp_path / "hits.csv").write_text("text\nA cat\nA dog\n")
+    assert [hit.docid for hit in read_hits(tmp_path / "hits.csv").documents] == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "fields", "says"),
+    [
+        ("hits.csv", "", None, "hits.csv: an empty file"),
+        ("hits.csv", "id,text\n", None, "hits.csv: an empty file: no row below its header"),
+        ("hits.csv", "id,text\n1\n", None, "hits.csv:2: 2 columns are expected, 1 found"),
+        ("hits.csv", "id,text,text\n1,a,b\n", None, "hits.csv:1: two columns are called 'text'"),
+        ("hits.csv", "id,n\n1,2\n", None, "no field of the hits holds a text (they have id, n)"),
+        (
+            "hits.csv",
+            "id,text\n1,a\n",
+            Fields(text="txet"),
+            "hits.csv: no hit has a field 'txet'; did you mean text?",
+        ),
+        ("hits.csv", "query,text\na,x\nb,y\n", None, "hits.csv: the hits of 2 queries, such as 'a' and 'b'"),
+        ("hits.csv", "id,text\n1,a\n1,b\n", None, "two hits have the id '1'"),
+        ("hits.jsonl", '{"id": "1"\n', None, "hits.jsonl:1: not JSON"),
+        ("hits.jsonl", "\n", None, "hits.jsonl: an empty file"),
+        ("hits.csv", None, None, "hits.csv: no such file"),
+    ],
+)
+def test_rows_that_cannot_be_read_are_refused(name, content, fields, says, tmp_path):
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    with pytest.raises(UserError) as error:
+        read_hits(tmp_path / name, fields)
+    assert says in str(error.value)

@@ -152,15 +152,17 @@ def test_a_missing_file_is_refused_before_the_first_pass(tmp_path: Path) -> None
         Collection.from_files(tmp_path / "docs.tsv", file(tmp_path, "q.tsv", "1\tone"))
 
 
-@pytest.mark.parametrize("kind", ["tsv", "jsonl", "markup", "tsv.gz"])
+@pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl", "markup", "tsv.gz"])
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, kind: str) -> None:
     line = {
         "tsv": "{0}\t{1}\n",
         "tsv.gz": "{0}\t{1}\n",
+        "csv": '{0},"{1}"\n',
         "jsonl": '{{"_id": "{0}", "text": "{1}"}}\n',
         "markup": "<DOC>\n<DOCNO>{0}</DOCNO>\n<TEXT>{1}</TEXT>\n</DOC>\n",
     }[kind]
     content = "".join(line.format(i, "word " * 80) for i in range(10_000)).encode()
+    content = b"id,text\n" + content if kind == "csv" else content
     path = file(tmp_path, f"docs.{kind}", gzip.compress(content, 1) if kind.endswith("gz") else content)
     tracemalloc.start()
     count = sum(1 for _ in read_documents(path))

@@ -21,6 +21,7 @@ from whyrank.core.parameters import at_least
 from whyrank.core.runs import Run
 from whyrank.rankers.given import rankers_of
 from whyrank.rankers.ranker import Ranker
+from whyrank.text.markup import markup_note
 
 
 def audit(
@@ -64,6 +65,8 @@ def _audited(
     """Makes the pairs, scores them, writes the run folder."""
     pool = Pool(collection, settings.options.run, settings.choices.depth)
     dropped: dict[str, dict[str, int]] = {}
+    if own is None and (note := markup_note(pool.texts.values())):
+        run.say(note)
     if own is None:
         with run.caller.progress("making pairs", settings.choices.documents * len(axioms), "documents") as advance:
             made = make_pairs(

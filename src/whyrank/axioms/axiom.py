@@ -27,8 +27,6 @@ from whyrank.core.errors import UserError, nearest
 from whyrank.text.alignment import Slotted
 from whyrank.text.words import Analyzer, words
 
-_stem = Analyzer()
-
 
 class Skip(Exception):
     """Why a document makes no pair, in a few words, the same for all documents of that kind."""
@@ -39,7 +37,8 @@ class Material:
     """A query and a document, and what an axiom may need around them.
 
     `term` is the selected query word, `terms` all that could be selected, the rarest first. `random` is
-    the document's own, so that the pairs of one document do not depend on the others.
+    the document's own, so that the pairs of one document do not depend on the others. `stem` is the
+    collection's analyzer: two words are forms of one if it says so.
     """
 
     qid: str
@@ -56,6 +55,7 @@ class Material:
     other_texts: Callable[[], list[tuple[str, str]]]
     foreign_sentences: Callable[[Random, int], list[str]]
     shorten: Callable[[str, float], str]
+    stem: Analyzer = field(default_factory=Analyzer)
 
     def count(self, word: str) -> int:
         """How often a word stands in the document."""
@@ -63,16 +63,16 @@ class Material:
 
     def forms(self, word: str) -> int:
         """How often a word stands in the document in any form, that is, how often its stem does."""
-        return _stem(self.text).count(_stem(word)[0])
+        return self.stem(self.text).count(self.stem(word)[0])
 
     def same_stem(self, first: str, second: str) -> bool:
         """Whether two words are forms of one."""
-        return _stem(first) == _stem(second)
+        return self.stem(first) == self.stem(second)
 
     def rarer_and_commoner(self, gap: float = 1.0) -> list[tuple[str, str]]:
         """Pairs of query words, not forms of each other, whose IDF values are `gap` apart, the rarer one first."""
         pairs = [(a, b) for i, a in enumerate(self.terms) for b in self.terms[i + 1 :]]
-        return [(a, b) for a, b in pairs if self.idf(a) - self.idf(b) >= gap and _stem(a) != _stem(b)]
+        return [(a, b) for a, b in pairs if self.idf(a) - self.idf(b) >= gap and not self.same_stem(a, b)]
 
 
 @dataclass(frozen=True)

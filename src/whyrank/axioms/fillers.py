@@ -28,12 +28,12 @@ def plain_filler(query: str) -> str:
 class Fillers:
     """Chooses fillers by a policy; words of the collection come with their document frequency."""
 
-    def __init__(self, policy: str, frequencies: dict[str, int], has_mask: bool) -> None:
+    def __init__(self, policy: str, frequencies: dict[str, int], has_mask: bool, stem: Analyzer = _stem) -> None:
         if policy not in FILLERS:
             raise UserError(f"unknown filler '{policy}'", todo=f"choose one of {', '.join(FILLERS)}")
         if policy == "mask" and not has_mask:
             raise UserError("the mask filler needs a ranker with a mask token", todo="choose another filler")
-        self.policy, self._frequencies = policy, frequencies
+        self.policy, self._frequencies, self._stem = policy, frequencies, stem
         self._usable = sorted(word for word in frequencies if word.isalpha() and 2 < len(word) < 9)
 
     def choose(self, query: str, term: str, text: str, generator: random.Random) -> str:
@@ -42,10 +42,12 @@ class Fillers:
             return plain_filler(query)
         if self.policy == "mask":
             return MASK
-        stems, here = set(_stem(query)), set(words(text))
+        stems, here = set(self._stem(query)), set(words(text))
         target = self._frequencies.get(term, 0) if self.policy == "frequency" else None
         drawn = generator.sample(self._usable, len(self._usable))
         if target is not None:
             drawn.sort(key=lambda word: abs(self._frequencies[word] - target))
             drawn = generator.sample(drawn[:NEAREST], len(drawn[:NEAREST]))
-        return next((word for word in drawn if word not in here and not stems.intersection(_stem(word))), PLAIN[0])
+        return next(
+            (word for word in drawn if word not in here and not stems.intersection(self._stem(word))), PLAIN[0]
+        )

@@ -72,7 +72,7 @@ class PairMaker:
         self.neural = [ranker for ranker in rankers if isinstance(ranker, NeuralRanker)]
         self.cutting = [ranker for ranker in rankers if isinstance(ranker, CutsDocuments)]
         has_mask = any(own_filler("", ranker) not in PLAIN for ranker in self.neural)
-        self.fillers = Fillers(self.choices.filler, pool.frequencies, has_mask)
+        self.fillers = Fillers(self.choices.filler, pool.frequencies, has_mask, pool.index.analyzer)
         self.embeddings = InputEmbeddings(self.neural[0]) if self.neural else None
         self.wordnet, self.synonyms, self.query_term = wordnet, synonyms, query_term
 
@@ -144,6 +144,7 @@ class PairMaker:
             other_texts=partial(self.pool.other_texts, row.qid, row.docno),
             foreign_sentences=partial(self.pool.foreign_sentences, row.qid),
             shorten=partial(self._shorten, query),
+            stem=self.pool.index.analyzer,
         )
 
     def _term(self, qid: str, terms: tuple[str, ...], text: str) -> str:

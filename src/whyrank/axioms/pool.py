@@ -10,7 +10,7 @@ from whyrank.collections.bm25 import BM25Index, first_stage
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Run
 from whyrank.text.sentences import sentences
-from whyrank.text.words import Analyzer, words
+from whyrank.text.words import ENGLISH, words
 
 #: A sentence to add has at least and at most so many words.
 SHORTEST, LONGEST = 5, 40
@@ -25,7 +25,7 @@ class Pool:
         found = run or first_stage(collection, top, self.index)
         self.run: Run = {qid: rows[:top] for qid, rows in found.items() if qid in self.queries and rows}
         self.texts = collection.texts(dict.fromkeys(row.docno for rows in self.run.values() for row in rows))
-        self._stem = Analyzer()
+        self._stem = self.index.analyzer
 
     def idf(self, word: str) -> float:
         """BM25's IDF of a word's stem in this collection, so that BM25 and the axioms speak of the same."""
@@ -35,7 +35,7 @@ class Pool:
     def terms(self, qid: str) -> tuple[str, ...]:
         """The words of a query that can be selected, the rarest first."""
         known = lambda word: any(self.index.df(stem) for stem in self._stem(word))  # noqa: E731
-        return content_words(self.queries[qid], self.idf, known)
+        return content_words(self.queries[qid], self.idf, known, english=self.collection.language == ENGLISH)
 
     @cached_property
     def frequencies(self) -> dict[str, int]:

@@ -24,15 +24,17 @@ TERM_POLICIES = ("idf", "random", "effect", "document")
 Idf = Callable[[str], float]
 
 
-def content_words(query: str, idf: Idf, known: Callable[[str], bool] = lambda word: True) -> tuple[str, ...]:
+def content_words(
+    query: str, idf: Idf, known: Callable[[str], bool] = lambda word: True, *, english: bool = True
+) -> tuple[str, ...]:
     """The query's words that can be selected, the rarest first; all of its words if none is a content word.
 
     Words that are not `known` (misspellings, which no document holds) are passed over where there are others.
+    Only `english` has a list of words that carry no topic.
     """
     distinct = list(dict.fromkeys(words(query)))
-    content = [
-        word for word in distinct if word not in ENGLISH_STOPWORDS and word not in QUESTION_WORDS and len(word) > 1
-    ]
+    no_content = ENGLISH_STOPWORDS | QUESTION_WORDS if english else frozenset()
+    content = [word for word in distinct if word not in no_content and len(word) > 1]
     usable = [word for word in content or distinct if known(word)] or content or distinct
     return tuple(sorted(usable, key=lambda word: (-idf(word), word)))
 

@@ -11,6 +11,7 @@ from whyrank.cli import options
 from whyrank.cli.caller import terminal
 from whyrank.cli.commands import app
 from whyrank.cli.console import console, print_json, say, suggest
+from whyrank.cli.reading import opened
 
 if TYPE_CHECKING:
     from whyrank.audit.results import Audit, AxiomSummary
@@ -36,6 +37,11 @@ def audit(
     having: options.Having = None,
     synonyms: options.Synonyms = None,
     wordnet: options.WordNet = True,
+    id_field: options.IdField = None,
+    title_field: options.TitleField = None,
+    text_field: options.TextField = None,
+    strip_html: options.StripHtml = False,
+    language: options.Language = "english",
     device: options.Device = "cpu",
     json: options.AsJson = False,
 ) -> None:
@@ -43,8 +49,9 @@ def audit(
     say(f"auditing {', '.join(ranker)} on {pairs or collection}")
     from whyrank.audit.api import audit as run_audit
 
+    texts = opened(collection, id_field, title_field, text_field, strip_html, language)
     result = run_audit(
-        ranker, collection, ",".join(axiom), pairs=pairs, delta=delta, device=device, out=out, caller=terminal(),
+        ranker, texts, ",".join(axiom), pairs=pairs, delta=delta, device=device, out=out, caller=terminal(),
         documents=documents, seed=seed, run=run, term=term, filler=filler, depth=depth, ranks=ranks,
         having=having, synonyms=synonyms, wordnet=wordnet,
     )  # fmt: skip

@@ -11,6 +11,8 @@ from whyrank.cli import options
 from whyrank.cli.caller import terminal
 from whyrank.cli.commands import app
 from whyrank.cli.console import command, console, print_json, print_plain, say, suggest
+from whyrank.cli.reading import opened
+from whyrank.core.errors import UserError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -37,11 +39,14 @@ def explain(
     top: Annotated[int | None, typer.Option(min=1, help="Why is --doc not among the first N candidates?")] = None,
     hits: Annotated[
         Path | None,
-        typer.Option(help="Candidates as JSON: a search engine's answer, or a list of texts or objects."),
+        typer.Option(help="Candidates: a search engine's answer or a list as JSON, or a CSV, TSV or JSON lines."),
     ] = None,
-    id_field: Annotated[str | None, typer.Option(help="The hits' field with the id; default: guessed.")] = None,
-    title_field: Annotated[str | None, typer.Option(help="... with the title, put before the text.")] = None,
-    text_field: Annotated[str | None, typer.Option(help="... with the text.")] = None,
+    id_field: Annotated[
+        str | None,
+        typer.Option(help="The field with the id, of the hits, else of the collection; default: guessed by name."),
+    ] = None,
+    title_field: options.TitleField = None,
+    text_field: options.TextField = None,
     collection: Annotated[str | None, options.COLLECTION] = None,
     run: Annotated[Path | None, typer.Option(help="Candidates: a TREC run; needs --collection.")] = None,
     remove: Annotated[
@@ -56,7 +61,8 @@ def explain(
     semantic_bm: Annotated[
         Path | None, typer.Option(help="A run of semantic-bm: how far its account follows the score.")
     ] = None,
-    strip_html: Annotated[bool, typer.Option("--strip-html", help="Take HTML out of the texts.")] = False,
+    strip_html: options.StripHtml = False,
+    language: options.Language = "english",
     out: Annotated[Path | None, typer.Option("-o", "--out", help="A run folder to write.")] = None,
     device: options.Device = "cpu",
     tree: Annotated[
@@ -66,13 +72,18 @@ def explain(
 ) -> None:
     """Say why a document scores as it does: its words, what they do together, how the ranker computes it."""
     say(f"explaining a score of {ranker}")
-    from whyrank.collections.hits import Fields
+    from whyrank.collections.fields import Fields
     from whyrank.explain.api import explain as run_explain
 
+    if collection is None and language != "english":
+        raise UserError("a language is for a collection, whose words BM25 counts", todo="give --collection")
+    named = (id_field, title_field, text_field)
+    of_collection = named if hits is None else (None, None, None)
+    texts = None if collection is None else opened(collection, *of_collection, strip_html, language)
     result = run_explain(
-        ranker, query, doc, versus=versus, top=top, hits=hits, fields=Fields(id_field, title_field, text_field),
-        collection=collection, run=run, remove=remove, budget=budget, heads=heads, matching=matching,
-        semantic_bm=semantic_bm, strip_html=strip_html, device=device, out=out, caller=terminal(),
+        ranker, query, doc, versus=versus, top=top, hits=hits, fields=Fields(*named), collection=texts, run=run,
+        remove=remove, budget=budget, heads=heads, matching=matching, semantic_bm=semantic_bm,
+        strip_html=strip_html, device=device, out=out, caller=terminal(),
     )  # fmt: skip
     if json or tree:
         print_json(result) if json else print_plain(result.tree())

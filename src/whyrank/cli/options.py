@@ -9,6 +9,12 @@ import typer
 
 COLLECTION = typer.Option("--collection", help="A folder, a built-in name or an ir_datasets id.")
 CollectionName = Annotated[str, COLLECTION]
+#: How a collection's files are read: see `cli/reading.py`.
+IdField = Annotated[str | None, typer.Option(help="The documents' field with the id; default: guessed by name.")]
+TitleField = Annotated[str | None, typer.Option(help="... with the title, put before the text.")]
+TextField = Annotated[str | None, typer.Option(help="... with the text.")]
+StripHtml = Annotated[bool, typer.Option("--strip-html", help="Take HTML out of the texts.")]
+Language = Annotated[str, typer.Option(help="Whose stems BM25 counts: german, french, ...; none for whole words.")]
 Pad = Annotated[
     bool,
     typer.Option("--pad", help="Put fillers into pairs of your own whose sides differ in token length."),

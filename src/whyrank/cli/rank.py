@@ -10,6 +10,7 @@ from whyrank.cli import options
 from whyrank.cli.caller import terminal
 from whyrank.cli.commands import app
 from whyrank.cli.console import command, print_json, say, suggest
+from whyrank.cli.reading import opened
 
 
 @app.command("rank")
@@ -18,11 +19,24 @@ def rank(
     collection: options.CollectionName,
     out: options.RunFolderPath,
     run: options.FromRun = None,
-    depth: options.Depth = 100,
+    first_stage: Annotated[
+        str, typer.Option(help="Candidates without --run: bm25, or all documents (small collections).")
+    ] = "bm25",
+    depth: Annotated[
+        int | None, typer.Option(min=1, help="How many of each query's candidates to take; default: 100.")
+    ] = None,
     queries: options.Queries = None,
+    max_pairs: Annotated[
+        int, typer.Option(min=1, help="With --first-stage all: the most queries times documents.")
+    ] = 100_000,
     passages: Annotated[
         str | None, typer.Option(help="'max': a long document counts as its best passage.")
     ] = None,
+    id_field: options.IdField = None,
+    title_field: options.TitleField = None,
+    text_field: options.TextField = None,
+    strip_html: options.StripHtml = False,
+    language: options.Language = "english",
     device: options.Device = "cpu",
     json: options.AsJson = False,
 ) -> None:
@@ -31,8 +45,9 @@ def rank(
     from whyrank.rankers.api import rank as ranked
 
     result = ranked(
-        ranker, collection, run=run, depth=depth, queries=queries, passages=passages, device=device, out=out,
-        caller=terminal(),
+        ranker, opened(collection, id_field, title_field, text_field, strip_html, language), run=run,
+        first_stage=first_stage, depth=depth, queries=queries, max_pairs=max_pairs, passages=passages,
+        device=device, out=out, caller=terminal(),
     )  # fmt: skip
     if json:
         print_json(result)

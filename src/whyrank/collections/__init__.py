@@ -3,6 +3,7 @@
 from whyrank.collections.bm25 import BM25Index, TermScore, first_stage
 from whyrank.collections.catalogue import available, fetch, open_collection
 from whyrank.collections.collection import Collection
+from whyrank.collections.fields import Fields
 from whyrank.collections.formats import read_documents, read_qrels, read_queries, read_run
 from whyrank.collections.records import Document, Judgement, Qrels, Queries, Query, Retrieved, Run
 from whyrank.collections.trec import write_qrels, write_run
@@ -11,6 +12,7 @@ __all__ = [
     "BM25Index",
     "Collection",
     "Document",
+    "Fields",
     "Judgement",
     "Qrels",
     "Queries",

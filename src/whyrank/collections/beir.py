@@ -7,7 +7,8 @@ from pathlib import Path
 
 from whyrank.collections import jsonl, tsv
 from whyrank.collections.collection import Collection
-from whyrank.collections.formats import read_run
+from whyrank.collections.fields import Fields
+from whyrank.collections.formats import read_run, said
 from whyrank.collections.gather import qrels_table, queries_table
 from whyrank.collections.records import Document, Qrels, Queries
 from whyrank.collections.splits import MEASURED, JudgedSplit
@@ -20,7 +21,12 @@ def is_beir(folder: Path) -> bool:
 
 
 def open_folder(
-    folder: Path, split: str | None = None, name: str | None = None, *, all_queries: bool = False
+    folder: Path,
+    split: str | None = None,
+    name: str | None = None,
+    *,
+    all_queries: bool = False,
+    fields: Fields | None = None,
 ) -> Collection:
     """The collection in a BEIR folder, judged by one split, with `run.trec` as its first stage if it is there.
 
@@ -42,7 +48,10 @@ def open_folder(
     run = plain_or_packed(folder, "run.trec")
     stage = read_run(run) if run else None
     name = name or folder.resolve().name
-    return Collection(name, lambda: _documents(corpus), kept, qrels, stage, splits, chosen)
+    notes = said(
+        [(corpus, jsonl.fields_of(corpus, fields or Fields())), (queries, jsonl.query_fields_of(queries))]
+    )
+    return Collection(name, lambda: _documents(corpus, fields), kept, qrels, stage, splits, chosen, notes)
 
 
 def judged_split(name: str, source: str, texts: Queries, qrels: Qrels) -> JudgedSplit:
@@ -77,8 +86,8 @@ def splits_of(folder: Path) -> dict[str, Path]:
     return found
 
 
-def _documents(corpus: Path) -> Iterator[Document]:
-    return (row for _, row in jsonl.documents(corpus))
+def _documents(corpus: Path, fields: Fields | None) -> Iterator[Document]:
+    return (row for _, row in jsonl.documents(corpus, fields))
 
 
 def _chosen(folder: Path, files: dict[str, Path], wanted: str | None) -> str | None:

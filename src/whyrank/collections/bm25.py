@@ -48,7 +48,8 @@ class BM25Index:
     ) -> None:
         if not (k1 >= 0 and 0 <= b <= 1):
             raise UserError(f"BM25 with k1={k1}, b={b}", todo="k1 must be 0 or more, b between 0 and 1")
-        self.analyzer, self.k1, self.b = analyzer or Analyzer(), k1, b
+        usual = documents.analyzer if isinstance(documents, Collection) else Analyzer()
+        self.analyzer, self.k1, self.b = analyzer or usual, k1, b
         self.name = documents.name if isinstance(documents, Collection) else "documents"
         rows = documents.documents() if isinstance(documents, Collection) else documents
         self.docnos: list[str] = []

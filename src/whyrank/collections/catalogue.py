@@ -10,8 +10,11 @@ from typing import NamedTuple
 from whyrank.collections import demo, folder, irds, tevatron, trec_rag
 from whyrank.collections.collection import Collection
 from whyrank.collections.gather import qrels_table, queries_table
+from whyrank.collections.reading import AS_IT_IS, Reading
+from whyrank.collections.table import is_csv
 from whyrank.core.cached import CachedFolder
 from whyrank.core.errors import UserError, nearest
+from whyrank.text.words import Analyzer
 
 #: Before an ir_datasets id that a folder or file here is called by, too.
 IRDS = "irds:"
@@ -59,28 +62,39 @@ BUILT_IN = {
 }
 
 
-def open_collection(spec: str | Path) -> Collection:
-    """The collection that `spec` names.
+def open_collection(spec: str | Path, reading: Reading = AS_IT_IS) -> Collection:
+    """The collection that `spec` names, read as `reading` says.
 
     A built-in name (`available()`), a folder (BEIR's layout or documents.*, queries.*, qrels.*; `FOLDER#dev`
     takes that split's judgements), a Tevatron JSON lines file, or an ir_datasets id (`vaswani`, or `irds:vaswani`
     where a folder here has that name).
     """
-    name = str(spec)
+    Analyzer.of(reading.language)  # an unknown language is refused before anything is read
+    name, given = str(spec), reading.fields.given()
+    path, split = _path_and_split(name)
+    if name not in BUILT_IN and not name.startswith(IRDS) and path.is_dir():
+        found = folder.open_folder(path, split, reading.fields)
+    elif given:
+        todo = "name fields of a folder with documents as a CSV or TSV with a header, or as JSON lines"
+        raise UserError(f"no field '{given[0]}' can be chosen here", where=name, todo=todo)
+    else:
+        found = _with_its_own_fields(name, path)
+    return found if reading == AS_IT_IS else found.read_as(reading.strip_html, reading.language)
+
+
+def _with_its_own_fields(name: str, path: Path) -> Collection:
     if name in BUILT_IN:
         return BUILT_IN[name].open()
     if name.startswith(IRDS):
         return irds.open_dataset(name.removeprefix(IRDS))
-    path, split = _path_and_split(name)
-    if path.is_dir():
-        return folder.open_folder(path, split)
-    if path.is_file():
-        return open_tevatron(path)
-    return _not_on_disk(name)
+    return open_tevatron(path) if path.is_file() else _not_on_disk(name)
 
 
 def open_tevatron(path: Path) -> Collection:
     """The collection in a Tevatron file: its queries, its passages, and their grades 1 and 0."""
+    if is_csv(path):
+        todo = "put it into a folder as documents.csv, with queries.csv beside it, and give the folder"
+        raise UserError("a table is not a collection by itself", where=path, todo=todo)
     if not tevatron.is_tevatron(path):
         todo = "give a Tevatron file, or the folder that holds documents.*, queries.* and qrels.*"
         raise UserError("not a collection by itself (no 'positive_passages')", where=path, todo=todo)

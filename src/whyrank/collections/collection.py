@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from whyrank.collections import formats
+from whyrank.collections.fields import Fields
 from whyrank.collections.records import Document, Qrels, Queries, Run
 from whyrank.collections.splits import JudgedSplit, counts
 from whyrank.core.errors import UserError
+from whyrank.text.markup import holds_tags, without_markup
+from whyrank.text.words import ENGLISH, NO_STEMS, Analyzer
 
 #: How many of many identifiers an error names.
 NAMED = 5
@@ -25,7 +30,8 @@ class Collection:
     larger than a sample), and only `texts` insists that a document is there.
 
     `qrels` are the judgements of the split called `split`, where the files have splits; `splits` are all that may
-    be used: those of the folder, or the one that was asked for by name.
+    be used: those of the folder, or the one that was asked for by name. `notes` say how the files were read, and
+    `language` how words are stemmed where BM25 counts them.
     """
 
     def __init__(
@@ -37,6 +43,8 @@ class Collection:
         first_stage: Run | None = None,
         splits: Iterable[JudgedSplit] = (),
         split: str | None = None,
+        notes: Sequence[str] = (),
+        language: str = ENGLISH,
     ) -> None:
         self.name = name
         self._documents = documents
@@ -45,6 +53,8 @@ class Collection:
         self.first_stage: Run | None = self._own("run", first_stage) if first_stage is not None else None
         self.splits = {one.name: one for one in splits}
         self.split = split
+        self.notes = tuple(notes)
+        self.analyzer = Analyzer.of(language)
 
     @classmethod
     def from_files(
@@ -54,15 +64,18 @@ class Collection:
         qrels: Path | str | None = None,
         run: Path | str | None = None,
         name: str | None = None,
+        fields: Fields | None = None,
     ) -> Collection:
-        """From a file each; the formats are recognised by the content, and all may be gzip."""
-        formats.format_of(Path(documents))  # a missing or unreadable file is refused here, not at the first pass
+        """From a file each; the formats are recognised by the content (a CSV by its name), and all may be gzip."""
+        # a missing or unreadable file, or a wrong field, is refused here, not at the first pass
+        notes = formats.fields_said(Path(documents), Path(queries), fields)
         return cls(
             name or Path(documents).name.split(".")[0],
-            lambda: formats.read_documents(documents),
+            lambda: formats.read_documents(documents, fields),
             formats.read_queries(queries),
             formats.read_qrels(qrels) if qrels else None,
             formats.read_run(run) if run else None,
+            notes=notes,
         )
 
     @classmethod
@@ -82,6 +95,26 @@ class Collection:
     def documents(self) -> Iterator[Document]:
         """A fresh pass over the documents, one at a time."""
         return self._documents()
+
+    def read_as(self, strip_html: bool = False, language: str = ENGLISH) -> Collection:
+        """The same collection, its documents without HTML, its words stemmed as a language has them."""
+        other = copy(self)
+        other.analyzer = Analyzer.of(language)
+        if strip_html:
+            other._documents = partial(_without_html, self.name, self._documents)
+            other.notes = (*self.notes, "HTML is taken out of the documents before anything reads them")
+        return other
+
+    def about(self, queries: Queries, qrels: Qrels) -> Collection:
+        """The same documents with other queries and judgements, and no splits."""
+        return Collection(
+            self.name, self.documents, queries, qrels, self.first_stage, notes=self.notes, language=self.language
+        )
+
+    @property
+    def language(self) -> str:
+        """The language of the stemmer, or `none`."""
+        return self.analyzer.stem or NO_STEMS
 
     @property
     def judgements(self) -> str:
@@ -149,6 +182,17 @@ class Collection:
             yield from (("grade", qid, docno, str(grade)) for docno, grade in sorted(grades.items()))
         for qid, found in sorted((self.first_stage or {}).items()):
             yield from (("run", qid, row.docno, str(row.rank), repr(float(row.score))) for row in found)
+        if self.language != ENGLISH:
+            yield "language", self.language
+
+
+def _without_html(name: str, documents: Callable[[], Iterator[Document]]) -> Iterator[Document]:
+    """Texts without tags are as they were."""
+    for docno, text in documents():
+        plain = without_markup(text) if holds_tags(text) else text
+        if not plain:
+            raise UserError(f"document {docno!r} holds HTML and no text", where=name, todo="take it out")
+        yield Document(docno, plain)
 
 
 def _unique(name: str, kind: str, records: Mapping[str, str] | Iterable[tuple[str, str]]) -> dict[str, str]:

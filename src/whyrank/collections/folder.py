@@ -6,6 +6,7 @@ from pathlib import Path
 
 from whyrank.collections import beir, formats
 from whyrank.collections.collection import Collection
+from whyrank.collections.fields import Fields
 from whyrank.collections.splits import MEASURED, JudgedSplit
 from whyrank.core.errors import UserError
 
@@ -31,20 +32,23 @@ SUFFIXES = {
     ".run",
     ".res",
 }
+#: Documents and queries may be a CSV, too.
+TEXT_SUFFIXES = SUFFIXES | {".csv"}
 
 
-def open_folder(folder: Path, split: str | None = None) -> Collection:
-    """A BEIR folder, or one with documents.*, queries.* and perhaps qrels.* and run.*."""
+def open_folder(folder: Path, split: str | None = None, fields: Fields | None = None) -> Collection:
+    """A BEIR folder, or one with documents.*, queries.* perhaps qrels.* and run.*; `fields` are the documents'."""
     if beir.is_beir(folder) and (beir.splits_of(folder) or not _judgement_files(folder)):
-        return beir.open_folder(folder, split)
+        return beir.open_folder(folder, split, fields=fields)
     documents, qrels = _needed(folder, DOCUMENTS), _judgements(folder, split)
     if split and not qrels:
         raise UserError(f"no judgements {split!r} here", where=folder, todo=f"looked for qrels.{split}.*")
     if not qrels and (unread := _judgement_files(folder)):
         raise not_read("judgements", unread, folder)
-    formats.format_of(documents)  # an unreadable file is refused here, not at the first pass
     chosen = split or (_split_of(qrels) if qrels else None)
-    queries, run = formats.read_queries(_queries(folder, chosen)), _found(folder, RUN)
+    queries_file, run = _queries(folder, chosen), _found(folder, RUN)
+    said = formats.fields_said(documents, queries_file, fields)  # refuses an unreadable file before the first pass
+    queries = formats.read_queries(queries_file)
     grades = formats.read_qrels(qrels) if qrels else {}
     splits = [_judged(folder, name) for name in ([split] if split else _split_names(folder))]
     if qrels and not splits:  # one file, of no split in particular
@@ -52,12 +56,13 @@ def open_folder(folder: Path, split: str | None = None) -> Collection:
         splits = [beir.judged_split(chosen, str(qrels.relative_to(folder)), queries, grades)]
     return Collection(
         folder.resolve().name,
-        lambda: formats.read_documents(documents),
+        lambda: formats.read_documents(documents, fields),
         queries,
         grades,
         formats.read_run(run) if run else None,
         splits,
         chosen,
+        said,
     )
 
 
@@ -95,10 +100,11 @@ def _split_of(file: Path) -> str | None:
 def not_read(what: str, files: list[Path], folder: Path) -> UserError:
     """The error for a part of a collection whose only files are not read, because of their ending."""
     names = ", ".join(str(file.relative_to(folder)) for file in files[:NAMED])
+    endings = TEXT_SUFFIXES if what in (*DOCUMENTS, *QUERIES) else SUFFIXES
     return UserError(
         f"no {what} in this folder: {names} {'is' if len(files) == 1 else 'are'} not read, because of the ending",
         where=folder,
-        todo=f"give TREC, tab-separated or JSON lines files, ending in {', '.join(sorted(SUFFIXES))}, perhaps .gz",
+        todo=f"give TREC, tab-separated or JSON lines files, ending in {', '.join(sorted(endings))}, perhaps .gz",
     )
 
 
@@ -147,4 +153,5 @@ def _named(file: Path, names: tuple[str, ...]) -> bool:
 
 def _is_read(file: Path, names: tuple[str, ...]) -> bool:
     plain = file.with_suffix("") if file.suffix == ".gz" else file
-    return plain.suffix in SUFFIXES or (not plain.suffix and bool(names))
+    read = TEXT_SUFFIXES if names in (DOCUMENTS, QUERIES) else SUFFIXES
+    return plain.suffix in read or (not plain.suffix and bool(names))

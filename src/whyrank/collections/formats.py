@@ -1,11 +1,12 @@
-"""Which reader a file needs, by its first line: TREC mark-up, JSON lines, tab-separated, columns."""
+"""Which reader a file needs, by its first line: TREC mark-up, JSON lines, tab-separated, a table, columns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from whyrank.collections import jsonl, trec, trec_markup, tsv
+from whyrank.collections import jsonl, table, trec, trec_markup, tsv
+from whyrank.collections.fields import Fields
 from whyrank.collections.gather import qrels_table, queries_table, run_table
 from whyrank.collections.records import Document, Judgement, Qrels, Queries, Query, Run
 from whyrank.core.errors import UserError
@@ -15,19 +16,24 @@ DocumentReader = Callable[[Path], Iterator[tuple[Line, Document]]]
 QueryReader = Callable[[Path], Iterator[tuple[Line, Query]]]
 QrelsReader = Callable[[Path], Iterator[tuple[Line, Judgement]]]
 
-DOCUMENTS: dict[str, DocumentReader] = {
-    "markup": trec_markup.documents,
-    "jsonl": jsonl.documents,
-    "tsv": tsv.documents,
+#: The formats whose fields have no names, and those whose fields do.
+DOCUMENTS: dict[str, DocumentReader] = {"markup": trec_markup.documents, "tsv": tsv.documents}
+NAMED_FIELDS = {"jsonl": jsonl, "table": table}
+QUERIES: dict[str, QueryReader] = {
+    "markup": trec_markup.topics,
+    "tsv": tsv.queries,
+    "jsonl": jsonl.queries,
+    "table": table.queries,
 }
-QUERIES: dict[str, QueryReader] = {"markup": trec_markup.topics, "jsonl": jsonl.queries, "tsv": tsv.queries}
 #: What the two kinds of texts look like, for the message when a file is neither.
-LOOKS = "TREC mark-up (<DOC>, <top>), JSON lines ({...}) or id<TAB>text"
+LOOKS = "TREC mark-up (<DOC>, <top>), JSON lines ({...}), a CSV by its name (.csv), or id<TAB>text"
 
 
-def read_documents(path: Path | str) -> Iterator[Document]:
-    """The documents of a file in any of the formats, streamed."""
-    rows = DOCUMENTS[format_of(Path(path))](Path(path))
+def read_documents(path: Path | str, fields: Fields | None = None) -> Iterator[Document]:
+    """The documents of a file in any of the formats, streamed; `fields` that are not named are guessed."""
+    path = Path(path)
+    kind = format_of(path, fields)
+    rows = NAMED_FIELDS[kind].documents(path, fields) if kind in NAMED_FIELDS else DOCUMENTS[kind](path)
     return (row for _, row in rows)
 
 
@@ -46,16 +52,38 @@ def read_run(path: Path | str) -> Run:
     return run_table(trec.run(path))
 
 
-def format_of(path: Path) -> str:
-    """`markup`, `jsonl` or `tsv`."""
+def fields_said(documents: Path, queries: Path, given: Fields | None = None) -> tuple[str, ...]:
+    """Which fields are read of each file, where that is not in the nature of its format; raises for `given` fields
+    that the documents do not have."""
+    kind = format_of(documents, given)
+    if kind not in NAMED_FIELDS and given and given.given():
+        what = f"no field '{given.given()[0]}': this file names no fields"
+        raise UserError(what, where=documents, todo="give a CSV or TSV with a header, or JSON lines")
+    read = []
+    if kind in NAMED_FIELDS:
+        read.append((documents, NAMED_FIELDS[kind].fields_of(documents, given or Fields())))
+    if (kind := format_of(queries)) in NAMED_FIELDS:
+        read.append((queries, NAMED_FIELDS[kind].query_fields_of(queries)))
+    return said(read)
+
+
+def said(read: Iterable[tuple[Path, Fields]]) -> tuple[str, ...]:
+    """`documents.csv: id from docid, text from body`; nothing of BEIR's own keys."""
+    return tuple(f"{path.name}: {fields}" for path, fields in read if str(fields) and fields not in jsonl.BEIR)
+
+
+def format_of(path: Path, given: Fields | None = None) -> str:
+    """`markup`, `jsonl`, `tsv` (id<TAB>text) or `table` (named columns, perhaps by one of the `given` names)."""
     line = first_line(path)
     start = line.text.lstrip()
     if start.startswith("<"):
         return "markup"
     if start.startswith("{"):
         return "jsonl"
+    if table.is_csv(path):
+        return "table"
     if "\t" in line.text:
-        return "tsv"
+        return "table" if table.has_header(line.text, given) else "tsv"
     raise line.wrong("cannot tell the format of this file", f"it should be {LOOKS}")
 
 

@@ -7,28 +7,48 @@ from pathlib import Path
 from whyrank.collections.bm25 import first_stage
 from whyrank.collections.catalogue import open_collection
 from whyrank.collections.collection import Collection
+from whyrank.collections.fields import Fields
 from whyrank.collections.formats import first_line, read_qrels, read_run
-from whyrank.collections.records import Qrels, Run
+from whyrank.collections.reading import AS_IT_IS, Reading
+from whyrank.collections.records import Qrels, Retrieved, Run
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
+from whyrank.text.words import ENGLISH
 
 #: A TREC run in the run folder of `rank`.
 RUN_FILE = "run.trec"
+#: Candidates that are made here: BM25's best, or every document.
+FIRST_STAGES = ("bm25", "all")
+#: Pairs of a query and a document that `all` may make.
+MOST_PAIRS = 100_000
 
 
-def collection(name: Collection | str) -> Collection:
-    """Opens a collection: a BEIR, TREC, TSV or JSONL folder or file, a built-in name (`demo`), an ir_datasets id.
+def collection(
+    name: Collection | str, *, fields: Fields | None = None, strip_html: bool = False, language: str = ENGLISH
+) -> Collection:
+    """Opens a collection: a BEIR, TREC, CSV, TSV or JSONL folder, a built-in name (`demo`), an ir_datasets id.
 
-    Of a folder with splits its test queries are taken; `NAME#train` names others.
+    Of a folder with splits its test queries are taken; `NAME#train` names others. `fields`: where the documents'
+    ids, titles and texts are, `Fields(id="key", text="body")`; otherwise guessed by name, which `notes` tell.
+    `strip_html`: HTML is taken out of the documents. `language`: whose stems BM25 counts, `none` for whole words.
     """
-    return collection_of(name)
+    if isinstance(name, Collection) and fields is not None:
+        raise UserError("fields are for a collection that is opened here", where=name.name, todo="give its folder")
+    reading = Reading(fields or Fields(), strip_html, language)
+    return (
+        name.read_as(strip_html, language)
+        if isinstance(name, Collection)
+        else collection_of(name, reading=reading)
+    )
 
 
-def collection_of(given: Collection | str, caller: Caller = SILENT) -> Collection:
-    """The collection; of a folder with splits, its test queries (`NAME#train` names others), and that is said."""
+def collection_of(given: Collection | str, caller: Caller = SILENT, reading: Reading = AS_IT_IS) -> Collection:
+    """The collection; of a folder with splits, its test queries (`NAME#train` names others), and that is said, as
+    is what of its files is read."""
     if isinstance(given, Collection):
         return given
-    collection = open_collection(given)
+    collection = open_collection(given, reading)
+    say_notes(collection, caller)
     others = [split for split in collection.splits if split != collection.split]
     if others:
         more = " or ".join(f"{given}#{split}" for split in others)
@@ -38,6 +58,12 @@ def collection_of(given: Collection | str, caller: Caller = SILENT) -> Collectio
     elif collection.split:
         caller.say(f"queries: {len(collection.queries)}, of the split {collection.split}")
     return collection
+
+
+def say_notes(collection: Collection, caller: Caller) -> None:
+    """Says how the files of a collection were read."""
+    for note in collection.notes:
+        caller.say(note)
 
 
 def run_of(given: Run | Path | str) -> Run:
@@ -55,6 +81,20 @@ def first_stage_of(collection: Collection, run: Run | Path | str | None, depth: 
     if not collection.queries:
         raise UserError("there are no queries", where=collection.name, todo="a collection to rank has queries")
     return first_stage(collection, depth), f"BM25's top {depth}"
+
+
+def all_documents(collection: Collection, queries: int | None = None, most: int = MOST_PAIRS) -> Run:
+    """Every document as a candidate of each of the first queries, in the collection's order, without a score."""
+    qids = list(collection.queries)[:queries]
+    docnos = [docno for docno, _ in collection.documents()]
+    if len(qids) * len(docnos) > most:
+        what = f"{len(qids)} queries x {len(docnos)} documents are {len(qids) * len(docnos)} pairs to score"
+        todo = f"more than {most} are for --max-pairs to allow; or take fewer --queries, or --first-stage bm25"
+        raise UserError(what, where=collection.name, todo=todo)
+    return {
+        qid: [Retrieved(qid, docno, rank, 0.0, "all") for rank, docno in enumerate(docnos, start=1)]
+        for qid in qids
+    }
 
 
 def qrels_of(given: Qrels | Collection | Path | str) -> tuple[Qrels, str]:

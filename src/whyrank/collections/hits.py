@@ -12,33 +12,22 @@ Which fields hold the identifier, the title and the text is guessed from their n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from whyrank.core.errors import UserError, located, nearest
+from whyrank.collections import table, tsv
+from whyrank.collections.fields import IDS, TEXTS, TITLES, Fields, named_as
+from whyrank.collections.formats import format_of
+from whyrank.collections.gather import NUMBER, some
+from whyrank.core.errors import UserError, located
 from whyrank.core.json_file import read_json
+from whyrank.core.lines import read_json_lines
 
-#: Names that a field may have, the likeliest first.
-IDS = ("_id", "id", "docno", "docid", "doc_id", "documentid", "url")
-TITLES = ("title", "name", "headline")
-TEXTS = ("text", "body", "content", "contents", "passage", "segment", "description", "abstract", "summary")
+#: Where a score may stand.
 SCORES = ("_score", "score", "relevance")
 #: Where the fields of a hit stand, of the engines that do not put them beside its id.
 INSIDE = ("_source", "fields")
-
-
-@dataclass(frozen=True)
-class Fields:
-    """Which fields of the hits are read; None is guessed, and a title may be absent."""
-
-    id: str | None = None
-    title: str | None = None
-    text: str | None = None
-
-    def __str__(self) -> str:
-        """`id from _id, title from title, text from body`"""
-        return ", ".join(f"{what} from {field}" for what, field in vars(self).items() if field)
 
 
 @dataclass(frozen=True)
@@ -60,9 +49,37 @@ class Hits:
 
 
 def read_hits(path: Path | str, fields: Fields | None = None) -> Hits:
-    """The hits of a JSON file."""
+    """The hits of a file: JSON, or by its name a CSV, TSV or JSON lines, one hit a row, of one query."""
+    path = Path(path)
     with located(str(path)):
-        return hits_of(read_json(path), fields)
+        rows = _rows_of(path, fields)
+        if rows is None:
+            return hits_of(read_json(path), fields)
+        queries = list(dict.fromkeys(row["query"] for row in rows if isinstance(row.get("query"), str)))
+        if len(queries) > 1:
+            raise UserError(
+                f"the hits of {len(queries)} queries, such as {queries[0]!r} and {queries[1]!r}",
+                todo="give the hits of one query",
+            )
+        return hits_of({"query": queries[0], "hits": rows} if queries else rows, fields)
+
+
+def _rows_of(path: Path, fields: Fields | None) -> list[dict[str, Any]] | None:
+    """The rows of a file that has one a line, by its name."""
+    ending = Path(path.name.lower().removesuffix(".gz")).suffix
+    if ending in (".jsonl", ".ndjson"):
+        return [row for _, row in some(path, read_json_lines(path))]
+    if ending not in (".csv", ".tsv"):
+        return None
+    if format_of(path, fields) == "table":
+        return [_with_scores(row) for _, row in table.rows(path)]
+    return [{"id": one.docno, "text": one.text} for _, one in tsv.documents(path)]
+
+
+def _with_scores(row: dict[str, str]) -> dict[str, Any]:
+    """A table's row, its scores as the numbers they are."""
+    numbers = {name: float(row[name]) for name in SCORES if NUMBER.fullmatch(row.get(name, "").strip())}
+    return {**row, **numbers}
 
 
 def hits_of(value: Any, fields: Fields | None = None) -> Hits:
@@ -105,19 +122,11 @@ def _row(hit: Any, number: int) -> dict[str, Any]:
 def _chosen(rows: Sequence[Mapping[str, Any]], given: Fields) -> Fields:
     """The fields that are read: those given, which must be there, or the likeliest of the first hit's."""
     known = dict.fromkeys(key for row in rows for key in row)
-    for field in (given.id, given.title, given.text):
-        if field is not None and field not in known:
-            raise UserError(f"no hit has a field '{field}'", todo=nearest(field, known))
-    text = given.text or _first(known, TEXTS) or _longest(rows)
-    title = given.title or _first(known, TITLES)
+    given.check(known, "no hit has a field")
+    text = given.text or named_as(known, TEXTS) or _longest(rows)
     if text is None:
         raise UserError(f"no field of the hits holds a text (they have {', '.join(known)})", todo="name it")
-    return Fields(given.id or _first(known, IDS), None if title == text else title, text)
-
-
-def _first(known: Mapping[str, None], names: Sequence[str]) -> str | None:
-    by_name = {key.lower(): key for key in reversed(list(known))}
-    return next((by_name[name] for name in names if name in by_name), None)
+    return replace(given, text=text).of_documents(list(known))
 
 
 def _longest(rows: Sequence[Mapping[str, Any]]) -> str | None:

@@ -70,8 +70,13 @@ def too_long(what: str, where: str) -> UserError:
 
 
 def read_lines(path: Path | str) -> Iterator[Line]:
-    """The lines that are not blank. A file that is not UTF-8 or a damaged gzip is refused where it breaks, a line
-    of more than `max_line()` bytes where it begins."""
+    """The lines that are not blank."""
+    return (line for line in every_line(path) if line.text.strip())
+
+
+def every_line(path: Path | str) -> Iterator[Line]:
+    """The lines. A file that is not UTF-8 or a damaged gzip is refused where it breaks, a line of more than
+    `max_line()` bytes where it begins."""
     path, number, limit = Path(path), 0, max_line()
     with open_bytes(path) as file:
         try:
@@ -79,8 +84,7 @@ def read_lines(path: Path | str) -> Iterator[Line]:
                 if len(raw) > limit:
                     raise too_long("this line", f"{path}:{number}")
                 text = raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-                if text.strip():
-                    yield Line(path, number, text)
+                yield Line(path, number, text)
         except UnicodeDecodeError as error:
             raise UserError(
                 f"not UTF-8 (byte {error.start + 1} of the line)",

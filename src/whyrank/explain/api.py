@@ -192,7 +192,10 @@ class _Question:
         best = _first(self.ranker, self.query, self.candidates)
         carried = () if best.text == self.document.text else self._words(best, place)[2].terms
         texts.allow(len(self.candidates) + self.budget // 2)
-        return why_not(texts, self.query, self.document, found, self.candidates, top, search.without, carried)
+        analyzer = None if self.collection is None else self.collection.analyzer
+        return why_not(
+            texts, self.query, self.document, found, self.candidates, top, search.without, carried, analyzer
+        )
 
 
 def _first(ranker: Ranker, query: str, candidates: Sequence[Candidate]) -> Candidate:

@@ -29,13 +29,16 @@ def why_not(
     top: int,
     without: Without,
     carried_by: Sequence[TermEffect] = (),
+    analyzer: Analyzer | None = None,
 ) -> WhyNot:
-    """`candidates` are all that were ranked; `carried_by` the words of the document on top."""
+    """`candidates` are all that were ranked; `carried_by` the words of the document on top; `analyzer` says which
+    forms of a word are the same."""
+    stems_of = analyzer or Analyzer()
     others = [one for one in candidates if one.docid != expected.docid or one.docid is None]
     texts.score("candidates", [(query, one.text) for one in others])
     scores = sorted((texts[query, one.text] for one in others), reverse=True)
-    held, stems = set(words_of(expected.text)), set(Analyzer()(expected.text))
-    missing = tuple(word for word in dict.fromkeys(words_of(query)) if stems.isdisjoint(Analyzer()(word)))
+    held, stems = set(words_of(expected.text)), set(stems_of(expected.text))
+    missing = tuple(word for word in dict.fromkeys(words_of(query)) if stems.isdisjoint(stems_of(word)))
     needed = scores[min(top, len(scores)) - 1] if scores else found.score
     lowering = [one.word for one in reversed(found.terms) if one.effect < 0]
     adding = [*missing[:FROM_QUERY], *_carriers(carried_by, held, missing)]

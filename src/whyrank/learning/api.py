@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from whyrank.collections.catalogue import open_collection
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import first_stage_of
+from whyrank.collections.given import first_stage_of, say_notes
 from whyrank.collections.records import Run as Ranking
 from whyrank.collections.records import fingerprint_of
 from whyrank.core.caller import SILENT, Caller
@@ -82,6 +82,7 @@ def train(
             )
         open_workers(workers)  # what they need is asked for before anything is opened
     planned = _planned(options)
+    say_notes(planned.plan.judged.collection, caller)
     with Run.open(out, Training.COMMAND, _inputs(options, planned), caller, hold=process_index() == 0) as place:
         return place.finished(Training) or _trained(place, planned, options, workers, device)
 

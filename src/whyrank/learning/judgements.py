@@ -86,12 +86,8 @@ def _by_splits(
     train = list(islice((qid for qid in left if owner[qid] is learned), most))
     validation = tuple(qid for qid in left if owner[qid] in between)
     used = [*train, *validation, *test]
-    everything = Collection(
-        collection.name,
-        collection.documents,
-        {qid: owner[qid].queries[qid] for qid in used},
-        {qid: graded[qid] for qid in used},
-        collection.first_stage,
+    everything = collection.about(
+        {qid: owner[qid].queries[qid] for qid in used}, {qid: graded[qid] for qid in used}
     )
     sources = {
         "train": learned.source,
@@ -112,7 +108,7 @@ def _with_training_judgements(collection: Collection, train_qrels: str, test_que
             todo="give judgements of other queries, whose texts the collection has",
         )
     qrels = {**others, **{qid: collection.qrels[qid] for qid in test}}
-    everything = Collection(collection.name, collection.documents, learned.queries, qrels, collection.first_stage)
+    everything = collection.about(learned.queries, qrels)
     sources = {
         "train": learned.source,
         "validation": f"a fifth of {learned.source}",

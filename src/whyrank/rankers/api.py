@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import RUN_FILE, collection_of, first_stage_of, run_of
+from whyrank.collections.given import (
+    FIRST_STAGES,
+    MOST_PAIRS,
+    RUN_FILE,
+    all_documents,
+    collection_of,
+    first_stage_of,
+    run_of,
+)
 from whyrank.collections.records import Retrieved, Run, fingerprint_of
 from whyrank.collections.trec import write_run
 from whyrank.core import runs
@@ -28,6 +36,8 @@ if TYPE_CHECKING:
 
 #: How a document that is longer than the ranker reads may be scored.
 PASSAGES = ("max",)
+#: Candidates of each query, where nothing else is asked for.
+DEPTH = 100
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,8 +106,10 @@ def rank(
     collection: str | Collection,
     *,
     run: Run | Path | str | None = None,
-    depth: int = 100,
+    first_stage: str = "bm25",
+    depth: int | None = None,
     queries: int | None = None,
+    max_pairs: int = MOST_PAIRS,
     passages: str | None = None,
     device: str = "cpu",
     out: Path | str | None = None,
@@ -105,15 +117,26 @@ def rank(
 ) -> RankedRun:
     """Re-ranks the candidates of a collection's queries.
 
-    The candidates are the first `depth` of each query in `run` (a TREC file or run folder, or a run), or BM25's;
+    The candidates are the first `depth` (100) of each query in `run` (a TREC file or run folder, or a run), or
+    BM25's; or with `first_stage="all"` all documents, for a small collection: at most `max_pairs` pairs.
     `queries`: only the first n; `passages="max"`: a long document counts as its best passage.
     """
-    check_counts(1, depth=depth, queries=queries)
+    check_counts(1, depth=depth, queries=queries, max_pairs=max_pairs)
+    if first_stage not in FIRST_STAGES:
+        raise UserError(f"unknown first stage '{first_stage}'", todo=f"choose {' or '.join(FIRST_STAGES)}")
+    if first_stage == "all" and (run is not None or depth is not None):
+        other = "a run" if run is not None else "a depth"
+        raise UserError(
+            f"all documents are candidates, so there is no use for {other}", todo="leave one of them out"
+        )
     if passages is not None and passages not in PASSAGES:
         raise UserError(f"unknown passages '{passages}'", todo=f"choose {' or '.join(PASSAGES)}, or leave it out")
     opened = collection_of(collection, caller)
-    candidates, origin = first_stage_of(opened, run, depth)
-    candidates = {qid: rows[:depth] for qid, rows in list(candidates.items())[:queries]}
+    if first_stage == "all":
+        candidates, origin = all_documents(opened, queries, max_pairs), "all documents"
+    else:
+        candidates, origin = first_stage_of(opened, run, depth or DEPTH)
+        candidates = {qid: rows[: depth or DEPTH] for qid, rows in list(candidates.items())[:queries]}
     (model,) = rankers_of(ranker, opened, caller, device)
     inputs = {
         "ranker": model.fingerprint(),
@@ -132,6 +155,8 @@ def _ranked(where: runs.Run, ranker: Ranker, collection: Collection, candidates:
     with where.caller.progress(f"re-ranking {origin}", total, "pairs") as advance:
         found = rerank(ranker, collection, candidates, shards=where.work("shards"), progress=advance)
     seconds = time.monotonic() - started
+    if found.markup:
+        where.say(found.markup)
     where.say(f"{found.pairs} pairs of {len(found.run)} queries in {seconds:.1f} s "
               f"({found.pairs / seconds:.0f} pairs/s)")  # fmt: skip
     result = RankedRun(

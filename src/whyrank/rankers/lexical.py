@@ -30,7 +30,7 @@ class Lexical(Ranker):
     def over(
         cls, collection: Collection, *, k1: float = 0.9, b: float = 0.4, analyzer: Analyzer | None = None
     ) -> Lexical:
-        """Counts the collection's words; `analyzer` says what a word is (default: English stems)."""
+        """Counts the collection's words; `analyzer` says what a word is (default: stems of its language)."""
         return cls(BM25Index(collection, analyzer=analyzer, k1=k1, b=b), collection)
 
     def fingerprint(self) -> str:

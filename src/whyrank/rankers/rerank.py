@@ -13,15 +13,18 @@ from whyrank.core.names import plain_name
 from whyrank.core.progress import Progress
 from whyrank.rankers.ranker import Ranker
 from whyrank.rankers.shards import score_in_shards
+from whyrank.text.markup import markup_note
 
 
 @dataclass(frozen=True)
 class Reranked:
-    """The new run, the pairs scored, and how many of them were cut to the model's length."""
+    """The new run, the pairs scored, how many of them were cut to the model's length, and what the texts hold that
+    the ranker was not made for."""
 
     run: Run
     pairs: int
     cut: int
+    markup: str | None = None
 
 
 def rerank(
@@ -47,7 +50,9 @@ def rerank(
     for row, score in zip(rows, scores.tolist(), strict=True):
         scored.setdefault(row.qid, []).append((row, score))
     tag = safe_name(ranker.name)
-    return Reranked({qid: _sorted(tag, mine) for qid, mine in scored.items()}, len(rows), cut)
+    return Reranked(
+        {qid: _sorted(tag, mine) for qid, mine in scored.items()}, len(rows), cut, markup_note(texts.values())
+    )
 
 
 def check_run(collection: Collection, run: Run) -> None:

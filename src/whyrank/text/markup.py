@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from html.parser import HTMLParser
 
 _TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9-]*(?:\s[^<>]*)?/?>|<!--|<!doctype", re.IGNORECASE)
@@ -20,6 +21,22 @@ BLOCKS = frozenset(
 def count_tags(text: str) -> int:
     """How many HTML tags a text holds."""
     return len(_TAG.findall(text))
+
+
+def holds_tags(text: str) -> bool:
+    """Whether a text holds an HTML tag."""
+    return _TAG.search(text) is not None
+
+
+def markup_note(texts: Collection[str]) -> str | None:
+    """`3 of 20 documents hold HTML tags, which the ranker reads`, and what to do; None where none does."""
+    held = sum(map(holds_tags, texts))
+    if not held:
+        return None
+    verb = "holds" if held == 1 else "hold"
+    return (
+        f"{held} of {len(texts)} documents {verb} HTML tags, which the ranker reads; --strip-html takes them out"
+    )
 
 
 def without_markup(text: str) -> str:

@@ -15,6 +15,8 @@ from typing import Any, Literal, NamedTuple
 
 from whyrank.core.errors import UserError
 
+#: The language of a collection of which nothing else is said, and the name of no language: words are not stemmed.
+ENGLISH, NO_STEMS = "english", "none"
 #: Lucene's English stop words, the list behind most published BM25 baselines.
 ENGLISH_STOPWORDS = frozenset(
     re.findall(
@@ -71,23 +73,45 @@ class Analyzer:
     An immutable value that prints as it is made: `Analyzer(stem='english', stopwords=None)`.
     """
 
-    stem: Literal["english"] | None = "english"
+    stem: str | None = ENGLISH
     stopwords: Literal["english"] | None = None
 
     def __post_init__(self) -> None:
-        for option, value in (("stem", self.stem), ("stopwords", self.stopwords)):
-            if value not in ("english", None):
-                raise UserError(f"an analyzer's {option} cannot be {value!r}", todo="choose 'english' or None")
+        if self.stem not in (ENGLISH, None) and self.stem not in languages():
+            todo = f"choose None or one of {', '.join(languages())}"
+            raise UserError(f"an analyzer's stem cannot be {self.stem!r}", todo=todo)
+        if self.stopwords not in (ENGLISH, None):
+            raise UserError(
+                f"an analyzer's stopwords cannot be {self.stopwords!r}", todo="choose 'english' or None"
+            )
+
+    @classmethod
+    def of(cls, language: str) -> Analyzer:
+        """The stems of a language, or whole words (`none`)."""
+        if language not in (ENGLISH, NO_STEMS) and language not in languages():
+            todo = f"choose {', '.join(languages())}, or {NO_STEMS} for whole words"
+            raise UserError(f"no stemmer for the language {language!r}", todo=todo)
+        return cls(None if language == NO_STEMS else language)
 
     def __call__(self, text: str) -> list[str]:
         kept = [word for word in words(text) if not (self.stopwords and word in ENGLISH_STOPWORDS)]
-        return _english_stemmer().stemWords(kept) if self.stem else kept
+        return _stemmer(self.stem).stemWords(kept) if self.stem else kept
 
 
-def _english_stemmer() -> Any:
-    """One stemmer a thread: PyStemmer's objects must not be shared among threads."""
-    if not hasattr(_per_thread, "stemmer"):
+@cache
+def languages() -> tuple[str, ...]:
+    """The languages that Snowball has a stemmer for."""
+    import Stemmer
+
+    return tuple(sorted(Stemmer.algorithms()))
+
+
+def _stemmer(language: str) -> Any:
+    """One stemmer a thread and language: PyStemmer's objects must not be shared among threads."""
+    if not hasattr(_per_thread, "stemmers"):
+        _per_thread.stemmers = {}
+    if language not in _per_thread.stemmers:
         import Stemmer
 
-        _per_thread.stemmer = Stemmer.Stemmer("english")
-    return _per_thread.stemmer
+        _per_thread.stemmers[language] = Stemmer.Stemmer(language)
+    return _per_thread.stemmers[language]

@@ -8,7 +8,7 @@ from typing import Any
 from whyrank.circuits.reading import cross_encoder
 from whyrank.collections.catalogue import open_collection
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import first_stage_of
+from whyrank.collections.given import first_stage_of, say_notes
 from whyrank.collections.records import Run as Ranking
 from whyrank.collections.records import fingerprint_of
 from whyrank.core.caller import SILENT, Caller
@@ -76,6 +76,7 @@ def finetune(
         positive, depth, queries, seed,
     )  # fmt: skip
     opened = open_collection(collection) if isinstance(collection, str) else collection
+    say_notes(opened, caller)
     known = judged(opened, most=queries)
     model = cross_encoder(ranker if isinstance(ranker, Ranker) else neural_ranker(ranker, max_length, device))
     caller.say(f"{model.name}: {model.source}; reads {model.max_length} tokens of a pair")

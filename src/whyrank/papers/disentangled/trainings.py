@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from whyrank.collections.collection import Collection
 from whyrank.collections.records import Run as Ranking
 from whyrank.collections.records import fingerprint_of
 from whyrank.core.errors import UserError, nearest
@@ -218,7 +217,7 @@ def fewer_tests(what: Judged, most: int | None) -> Judged:
         return what
     dropped, known = set(what.test[most:]), what.collection
     qrels = {qid: grades for qid, grades in known.qrels.items() if qid not in dropped}
-    fewer = Collection(known.name, known.documents, known.queries, qrels, known.first_stage)
+    fewer = known.about(known.queries, qrels)
     return replace(what, collection=fewer, test=what.test[:most])
 
 
