@@ -12,6 +12,8 @@ import pytest
 EXAMPLES = Path(__file__).parent.parent / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 EACH = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+#: Notebooks that take over a minute on one core.
+LONG = ("why_and_why_not",)
 #: Characters of a notebook with its figures: it is read in a browser, and its changes are reviewed.
 LARGEST = 250_000
 #: Runs the code cells of a notebook in one namespace; as in a notebook, the last value of a cell is shown.
@@ -47,7 +49,10 @@ def test_every_source_has_its_notebook():
     assert len(sources) == 3 and {path.stem for path in NOTEBOOKS} == sources
 
 
-@EACH
+@pytest.mark.parametrize(
+    "notebook",
+    [pytest.param(path, marks=[pytest.mark.slow] * (path.stem in LONG), id=path.stem) for path in NOTEBOOKS],
+)
 def test_a_notebook_runs(notebook, tmp_path, real):
     for name in ("ce-minilm-l12", "bi-minilm-l6", "bi-minilm-l3"):
         real(name)
