@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Why, and why not
 #
-# Why is this document first? Why is it above that one? Why is the one I expected not on top? What changed since the
-# last ranker? Each answer is one call; effects are differences of real scores, in the ranker's own unit.
+# Why is this document first? Why is it above that one? Why is the one I expected not on top? What changed since
+# the last ranker? Each answer is one call; effects are differences of real scores, in the ranker's own unit.
 # %%
 import matplotlib.pyplot as plt
 
@@ -43,8 +43,8 @@ for one in above.versus.words[:5]:
 # %% [markdown]
 # ## Why is this one not on top?
 #
-# Another query: d022 is about keeping snakes and judged relevant. What does it lack, and what would lift it into the
-# first three?
+# Another query: d022 is about keeping snakes and judged relevant. What does it lack, and what would lift it into
+# the first three?
 # %%
 expected = whyrank.explain(ranker, "q10", "d022", run=run, collection=collection, top=3, budget=60)
 print(expected.query)
@@ -69,13 +69,17 @@ show(first.tree())
 #
 # Two rankings of the same queries: what moved, what that gained or lost, and the words behind the largest moves.
 # %%
-before = whyrank.rank("bm25", collection, depth=5, queries=8).run
-after = whyrank.rank(ranker, collection, depth=5, queries=8).run
+before = whyrank.rank("bm25", collection, depth=5, queries=6).run
+after = whyrank.rank(ranker, collection, depth=5, queries=6).run
 changed = whyrank.diff(
     before, after, collection=collection, rankers=["bm25", ranker], measure="nDCG@5", depth=5, queries=2,
     documents=1, budget=40,
 )
 print(*changed.verdict(), sep="\n")
+for row in changed.rows:
+    for move in row.moves:
+        words = ", ".join(one.word for one in move.words[:3])
+        print(f"'{row.query}': {move.docid} from {move.before} to {move.after}, grade {move.grade}; words: {words}")
 changed.to_pandas()
 # %% [markdown]
 # On the command line: `whyrank explain --ranker ce-minilm-l12 --query "..." --doc TEXT`, `--versus`, `--top`, and
