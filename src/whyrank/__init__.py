@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from whyrank.explain.attention import attention as attention
     from whyrank.explain.calibrate import calibrate as calibrate
     from whyrank.explain.diff import diff as diff
+    from whyrank.explain.pyterrier import explainer as explainer
+    from whyrank.explain.pyterrier import transformer as transformer
     from whyrank.interventions.api import patch as patch
     from whyrank.learning.api import train as train
     from whyrank.learning.finetuning.api import finetune as finetune
@@ -63,6 +65,7 @@ _PUBLIC = {
     "diff": "whyrank.explain.diff",
     "edit": "whyrank.edits.api",
     "evaluate": "whyrank.evaluation.evaluate",
+    "explainer": "whyrank.explain.pyterrier",
     "finetune": "whyrank.learning.finetuning.api",
     "idf": "whyrank.edits.api",
     "load": "whyrank.rankers.load",
@@ -73,6 +76,7 @@ _PUBLIC = {
     "study": "whyrank.papers.api",
     "suppress": "whyrank.edits.api",
     "train": "whyrank.learning.api",
+    "transformer": "whyrank.explain.pyterrier",
     "two_tokens": "whyrank.edits.api",
 }
 
