@@ -34,9 +34,7 @@ plt.show()
 # The difference of the two scores word by word, and the smallest change found that makes them change places. The
 # change is scored, not estimated.
 # %%
-above = whyrank.explain(
-    ranker, query, ranking[0].docno, versus=ranking[1].docno, collection=collection, budget=60
-)
+above = whyrank.explain(ranker, query, ranking[0].docno, versus=ranking[1].docno, collection=collection, budget=60)
 print(above.in_words())
 for one in above.versus.words[:5]:
     print(f"{one.word:12} {one.difference:+.2f}")
@@ -51,6 +49,8 @@ print(expected.query)
 print(expected.in_words())
 for lift in expected.why_not.lifts:
     print(lift.way, lift.words, f"score {lift.score:.2f}, rank {lift.rank}")
+
+
 # %% [markdown]
 # ## As search engines write theirs
 #
@@ -72,14 +72,21 @@ show(first.tree())
 before = whyrank.rank("bm25", collection, depth=5, queries=6).run
 after = whyrank.rank(ranker, collection, depth=5, queries=6).run
 changed = whyrank.diff(
-    before, after, collection=collection, rankers=["bm25", ranker], measure="nDCG@5", depth=5, queries=2,
-    documents=1, budget=40,
+    before,
+    after,
+    collection=collection,
+    rankers=["bm25", ranker],
+    measure="nDCG@5",
+    depth=5,
+    queries=2,
+    documents=1,
+    budget=40,
 )
 print(*changed.verdict(), sep="\n")
 for row in changed.rows:
     for move in row.moves:
         words = ", ".join(one.word for one in move.words[:3])
-        print(f"'{row.query}': {move.docid} from {move.before} to {move.after}, grade {move.grade}; words: {words}")
+        print(f"'{row.query}': {move.docid} from {move.before} to {move.after}; words: {words}")
 changed.to_pandas()
 # %% [markdown]
 # On the command line: `whyrank explain --ranker ce-minilm-l12 --query "..." --doc TEXT`, `--versus`, `--top`, and

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from whyrank.text.words import ENGLISH_STOPWORDS, words
 
@@ -33,10 +33,15 @@ def content_words(
     Only `english` has a list of words that carry no topic.
     """
     distinct = list(dict.fromkeys(words(query)))
-    no_content = ENGLISH_STOPWORDS | QUESTION_WORDS if english else frozenset()
-    content = [word for word in distinct if word not in no_content and len(word) > 1]
+    content = [word for word in with_topic(distinct, english=english) if len(word) > 1]
     usable = [word for word in content or distinct if known(word)] or content or distinct
     return tuple(sorted(usable, key=lambda word: (-idf(word), word)))
+
+
+def with_topic(words: Iterable[str], *, english: bool = True) -> list[str]:
+    """The words that are no function word."""
+    no_content = ENGLISH_STOPWORDS | QUESTION_WORDS if english else frozenset()
+    return [word for word in words if word not in no_content]
 
 
 def random_term(terms: Sequence[str], generator: random.Random) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whyrank.cli import options
+from whyrank.cli import gate, options
 from whyrank.cli.caller import terminal
 from whyrank.cli.commands import app
 from whyrank.cli.console import console, print_json, say, suggest
@@ -15,6 +15,7 @@ from whyrank.cli.reading import opened
 
 if TYPE_CHECKING:
     from whyrank.audit.results import Audit, AxiomSummary
+    from whyrank.evaluation.estimate import Estimate
 
 
 @app.command("audit")
@@ -42,11 +43,14 @@ def audit(
     text_field: options.TextField = None,
     strip_html: options.StripHtml = False,
     language: options.Language = "english",
+    fail_if: gate.FailIf = [],  # noqa: B006
+    junit: gate.JUnit = None,
     device: options.Device = "cpu",
     json: options.AsJson = False,
 ) -> None:
     """Check rankers against IR axioms on minimal pairs, with intervals, curves and the worst violations."""
     say(f"auditing {', '.join(ranker)} on {pairs or collection}")
+    conditions = gate.conditions_of(fail_if, junit)
     from whyrank.audit.api import audit as run_audit
 
     texts = opened(collection, id_field, title_field, text_field, strip_html, language)
@@ -58,6 +62,21 @@ def audit(
     print_json(result) if json else show(result)
     _notes(result, own=pairs is not None)
     suggest(f"open {out / 'report.html'} in a browser")
+    gate.close(conditions, measured(result), junit, "whyrank audit")
+
+
+def measured(result: Audit) -> dict[str, dict[str, Estimate]]:
+    """The numbers that `--fail-if` may name: the share of pairs that hold, by axiom (`TFC1`) or variant
+    (`TFC1:append`), and with `violates` behind it the share that violate; each ranker's."""
+    numbers: dict[str, dict[str, Estimate]] = {}
+    for one in result.axioms:
+        parts = one.axiom.split(":")
+        for name in (":".join(parts[:size]) for size in range(1, len(parts) + 1)):
+            called = f"{one.ranker}, {one.axiom}"
+            numbers.setdefault(name, {})[f"share of pairs that hold ({called})"] = one.holds
+            violating = numbers.setdefault(f"{name} violates", {})
+            violating[f"share of pairs that violate ({called})"] = one.violates
+    return numbers
 
 
 def _notes(result: Audit, own: bool) -> None:

@@ -9,10 +9,12 @@ from whyrank.evaluation.estimate import percent
 from whyrank.pages.numbers import counted, plural
 
 if TYPE_CHECKING:
-    from whyrank.explain.explanation import Explanation, Lift, TermEffect, Versus, WhyNot
+    from whyrank.explain.explanation import Explanation, Lift, TermEffect, Versus, WhyNot, WordContrast
 
 #: A word that lowers the score is named where it does so by this share of the largest rise.
 NAMED = 0.1
+#: Words of a set that are written out.
+MOST_QUOTED = 7
 
 
 def verdict(found: Explanation, most: int = 3) -> list[str]:
@@ -46,7 +48,7 @@ def _versus(found: Explanation, other: Versus, most: int) -> Iterator[str]:
     yield f"{first} scores {found.score:.2f}, {second} {other.score:.2f}: {found.score - other.score:.2f} apart."
     towards = [one for one in other.words if one.difference > 0][:most]
     if towards:
-        parts = ", ".join(f"'{one.word}' ({one.difference:+.2f})" for one in towards)
+        parts = ", ".join(_spoken(one, second) for one in towards)
         yield f"What speaks most for {first}: {parts}."
     if other.swap is not None:
         where = first if other.swap.side == "above" else second
@@ -55,12 +57,19 @@ def _versus(found: Explanation, other: Versus, most: int) -> Iterator[str]:
             f"({other.swap.above:.2f} against {other.swap.below:.2f})."
         )
     else:
-        yield "No set of words was found without which they change places."
+        yield "Words whose removal makes them change places were not found."
     if other.turn is not None:
+        turn, also = other.turn, "also " if other.swap else ""
         yield (
-            f"So they do with the dial of '{other.turn.term}' turned {other.turn.direction} to "
-            f"{other.turn.scale:g} ({other.turn.above:.2f} against {other.turn.below:.2f})."
+            f"They {also}change places with the dial of '{turn.term}' turned {turn.direction} to {turn.scale:g} "
+            f"({turn.above:.2f} against {turn.below:.2f})."
         )
+
+
+def _spoken(one: WordContrast, second: str) -> str:
+    """A word and what it does for the difference; said where it does so by lowering the other document."""
+    lowers = (one.above or 0.0) <= 0 and (one.below or 0.0) < 0
+    return f"'{one.word}' ({one.difference:+.2f}{f', as it lowers {second}' if lowers else ''})"
 
 
 def _why_not(found: Explanation, why: WhyNot) -> Iterator[str]:
@@ -162,6 +171,8 @@ def _listed(terms: Sequence[TermEffect]) -> str:
 
 
 def _quoted(words: Sequence[str]) -> str:
-    """`'a'`, `'a' and 'b'`, `'a', 'b' and 'c'`."""
+    """`'a'`, `'a' and 'b'`, `'a', 'b' and 'c'`; of many the first, and how many more."""
     names = [f"'{word}'" for word in words]
+    if len(names) > MOST_QUOTED:
+        names = [*names[: MOST_QUOTED - 1], f"{len(names) - MOST_QUOTED + 1} more words"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

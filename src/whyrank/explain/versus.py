@@ -79,8 +79,8 @@ def fewest_words(
     texts: ScoredTexts, words: Sequence[str], without: Without, reached: Callable[[float], bool]
 ) -> tuple[str, ...] | None:
     """A small set of words without which the goal is reached, verified by its score: one word, two of the
-    strongest, or as many of the strongest as it takes, less those that are not needed. None if it is not reached
-    without all of them."""
+    strongest, or as many of the strongest as it takes, less those that are not needed. None where no set that the
+    budget let be scored reaches it."""
     with texts.search("smallest change", MOST_SCORED):
         return _Search(texts, words, without, reached).fewest()
 
@@ -92,13 +92,11 @@ class _Search:
         self.texts, self.words, self.without, self.reached = texts, tuple(words), without, reached
 
     def fewest(self) -> tuple[str, ...] | None:
-        if not self.words or not self._good([self.words]):
-            return None
-        small = (list(combinations(self.words, 1)), list(combinations(self.words[:STRONGEST], 2)))
-        for sets in small:
-            found = self._good(sets)
-            if found:
+        for size, among in ((1, self.words), (2, self.words[:STRONGEST])):
+            if found := self._good(list(combinations(among, size))):
                 return found[0]
+        if len(self.words) < 2 or not self._good([self.words]):
+            return None
         return self._needed(self._shortest(2, len(self.words)))
 
     def _shortest(self, fails: int, holds: int) -> tuple[str, ...]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from whyrank.axioms.terms import with_topic
 from whyrank.explain.explanation import Lift, TermEffect, WhyNot, Words
 from whyrank.explain.material import Candidate
 from whyrank.explain.scored import ScoredTexts
 from whyrank.explain.versus import Without, fewest_words
-from whyrank.text.words import Analyzer
+from whyrank.text.words import ENGLISH, Analyzer
 from whyrank.text.words import words as words_of
 
 #: Words that are tried as additions, at most, of the query and of the document on top.
@@ -38,7 +39,9 @@ def why_not(
     texts.score("candidates", [(query, one.text) for one in others])
     scores = sorted((texts[query, one.text] for one in others), reverse=True)
     held, stems = set(words_of(expected.text)), set(stems_of(expected.text))
-    missing = tuple(word for word in dict.fromkeys(words_of(query)) if stems.isdisjoint(stems_of(word)))
+    every = list(dict.fromkeys(words_of(query)))
+    asked = with_topic(every, english=stems_of.stem == ENGLISH) or every
+    missing = tuple(word for word in asked if stems.isdisjoint(stems_of(word)))
     needed = scores[min(top, len(scores)) - 1] if scores else found.score
     lowering = [one.word for one in reversed(found.terms) if one.effect < 0]
     adding = [*missing[:FROM_QUERY], *_carriers(carried_by, held, missing)]
