@@ -27,13 +27,13 @@ browser:
 		|| echo "Chromium is missing: tests of reports in a browser are skipped (on Debian: apt-get install chromium)"
 
 check: .venv/dev
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples examples
 	$(BIN)/mypy
 
 format: .venv/dev
-	$(BIN)/ruff check --fix src tests benchmarks
-	$(BIN)/ruff format src tests benchmarks
+	$(BIN)/ruff check --fix src tests benchmarks examples
+	$(BIN)/ruff format src tests benchmarks examples
 
 clean:
 	rm -rf .venv
