@@ -1,8 +1,8 @@
 """A linear map of many rows, y = x W^T + b, by the library that is fastest on this processor.
 
-PyTorch multiplies float32 matrices with MKL, which leaves AVX-512 unused on processors that are not Intel's; oneDNN,
-which comes with PyTorch, uses it: about twice as many operations a second there. Both compute in float32 and differ
-only in the order of the sums.
+PyTorch multiplies float32 matrices with MKL, which leaves AVX-512 unused on processors that are not Intel's;
+oneDNN, which comes with PyTorch, uses it: about twice as many operations a second there. Both compute in float32
+and differ only in the order of the sums.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _suits(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
         and all(one.dtype is torch.float32 and one.device.type == "cpu" for one in tensors)
         and not (torch.is_grad_enabled() and any(one.requires_grad for one in tensors))
         and all(one.is_contiguous() for one in tensors)
-        and torch.backends.mkldnn.enabled
+        and bool(torch.backends.mkldnn.enabled)
     )
 
 
