@@ -124,13 +124,15 @@ class _Question:
         }  # fmt: skip
 
     def answer(self, place: Run) -> Explanation:
-        texts, search, found = self._words(self.document, place)
+        texts = self._texts(place)
+        truncation = truncation_of(texts, self.query, self.document.text)  # first: words take all that is left
+        search, found = self._words(self.document, texts)
         explained = Explained(texts, self.query, search.text, search.removal, found.query_terms, found.terms)
         result = Explanation(
             ranker=self.ranker.name, source=str(self.ranker.source), query=self.query,
             docid=self.document.docid, document=self.document.text, way=self.remove,
             filler=search.removal.filler, **vars(found),
-            truncation=truncation_of(texts, self.query, self.document.text),
+            truncation=truncation,
             mechanism=mechanism_of(explained),
         )  # fmt: skip
         if self.versus is not None:
@@ -139,23 +141,26 @@ class _Question:
             result = replace(result, why_not=self._why_not(self.top, texts, search, found, place))
         return result
 
-    def _words(self, document: Candidate, place: Run) -> tuple[ScoredTexts, WordSearch, Words]:
-        texts = ScoredTexts(self.ranker, self.budget, place.progress)
+    def _texts(self, place: Run) -> ScoredTexts:
+        return ScoredTexts(self.ranker, self.budget, place.progress)
+
+    def _words(self, document: Candidate, texts: ScoredTexts) -> tuple[WordSearch, Words]:
         search = WordSearch(
             texts, self.query, document.text, partial(removal, self.remove, self.ranker, self.query)
         )
-        return texts, search, search.found()
+        return search, search.found()
 
     def _against(
         self, other: Candidate, texts: ScoredTexts, search: WordSearch, found: Words, place: Run
     ) -> Versus:
-        others, below, words = self._words(other, place)
+        others = self._texts(place)
+        below, words = self._words(other, others)
         texts.take(others)
         return versus_of(texts, other, found, words, (search.without, below.without))
 
     def _why_not(self, top: int, texts: ScoredTexts, search: WordSearch, found: Words, place: Run) -> WhyNot:
         best = _first(self.ranker, self.query, self.candidates)
-        carried = () if best.text == self.document.text else self._words(best, place)[2].terms
+        carried = () if best.text == self.document.text else self._words(best, self._texts(place))[1].terms
         texts.allow(len(self.candidates) + self.budget // 2)
         return why_not(texts, self.query, self.document, found, self.candidates, top, search.without, carried)
 
