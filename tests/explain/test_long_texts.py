@@ -155,3 +155,10 @@ def test_the_figure_of_a_long_text_shows_what_matters(tmp_path):
     assert "zebra" in page and "…" in page
     assert len(page) < 1_000_000
     assert len(found.chunks()) == 5004
+
+
+@pytest.mark.parametrize("budget", [20, 40, 100])
+def test_what_was_cut_off_is_told_even_where_words_take_all_the_budget(rankers, budget):
+    found = explain(rankers["cross-encoder"], QUERY, long_text(300), budget=budget)
+    assert found.coverage.calls <= budget
+    assert found.truncation is not None and found.truncation.best_start >= 0

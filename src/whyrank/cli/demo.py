@@ -79,6 +79,8 @@ def _write(found: FirstLook, out: Path, manifest: dict[str, object]) -> list[Pat
 
 def _show(found: FirstLook) -> None:
     """The measures, then three questions and their answers, on stdout."""
+    from dataclasses import replace
+
     from whyrank.cli.eval import show
     from whyrank.explain.sentences import in_full
 
@@ -87,7 +89,7 @@ def _show(found: FirstLook) -> None:
     assert first.versus is not None
     below = first.versus.docid
     _panel(first, f"'{first.query}': {first.docid} is first, from BM25's rank {found.lifted_from}. Why?")
-    for sentence in in_full(first):
+    for sentence in in_full(replace(first, versus=replace(first.versus, turn=None))):
         screen.print(sentence)
     if first.versus.turn is not None:
         screen.print()

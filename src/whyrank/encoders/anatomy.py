@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn import functional
 
 from whyrank.encoders.inputs import Inputs
+from whyrank.encoders.linear import linear
 
 Map = Callable[[Tensor], Tensor]
 #: A module of the transformers library; its parts are known by name only.
@@ -51,7 +51,7 @@ class Projection:
         return bias if self.rows is None or bias is None else bias[self.rows]
 
     def __call__(self, x: Tensor) -> Tensor:
-        return functional.linear(x, self.weight, self.bias)
+        return linear(x, self.weight, self.bias)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from whyrank.core.errors import UserError
 from whyrank.encoders.anatomy import Anatomy, Block, Geometry, HuggingFaceModule, Projection
 from whyrank.encoders.attention import padding_bias
 from whyrank.encoders.inputs import Inputs
+from whyrank.encoders.linear import apply
 
 MODEL_TYPES = ("bert",)
 
@@ -66,7 +67,7 @@ def _block(layer: HuggingFaceModule) -> Block:
         key=Projection(attention.self.key),
         value=Projection(attention.self.value),
         output=Projection(attention.output.dense),
-        mlp=lambda x: outer.dense(inner.intermediate_act_fn(inner.dense(x))),
+        mlp=lambda x: apply(outer.dense, inner.intermediate_act_fn(apply(inner.dense, x))),
         norm_after_attention=attention.output.LayerNorm,
         norm_after_mlp=outer.LayerNorm,
     )

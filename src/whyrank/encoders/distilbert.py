@@ -7,6 +7,7 @@ from torch.nn import functional
 
 from whyrank.encoders.anatomy import Anatomy, Block, HuggingFaceModule, Projection
 from whyrank.encoders.bert import same_everywhere
+from whyrank.encoders.linear import apply
 
 MODEL_TYPES = ("distilbert",)
 
@@ -44,7 +45,7 @@ def _block(layer: HuggingFaceModule) -> Block:
         key=Projection(attention.k_lin),
         value=Projection(attention.v_lin),
         output=Projection(attention.out_lin),
-        mlp=lambda x: ffn.lin2(ffn.activation(ffn.lin1(x))),
+        mlp=lambda x: apply(ffn.lin2, ffn.activation(apply(ffn.lin1, x))),
         norm_after_attention=layer.sa_layer_norm,
         norm_after_mlp=layer.output_layer_norm,
     )

@@ -13,6 +13,7 @@ from torch import Tensor
 from whyrank.encoders.anatomy import Anatomy, Block, Geometry, HuggingFaceModule, Projection
 from whyrank.encoders.attention import forbid, padding_bias
 from whyrank.encoders.inputs import Inputs
+from whyrank.encoders.linear import apply
 
 MODEL_TYPES = ("modernbert",)
 
@@ -73,5 +74,5 @@ def _block(layer: HuggingFaceModule, width: int) -> Block:
 
 
 def _gated(mlp: HuggingFaceModule, x: Tensor) -> Tensor:
-    signal, gate = mlp.Wi(x).chunk(2, dim=-1)
-    return mlp.Wo(mlp.act(signal) * gate)
+    signal, gate = apply(mlp.Wi, x).chunk(2, dim=-1)
+    return apply(mlp.Wo, mlp.act(signal) * gate)

@@ -10,6 +10,7 @@ from torch import Tensor
 from whyrank.encoders.anatomy import Anatomy, Block, Geometry, HuggingFaceModule, Projection
 from whyrank.encoders.attention import padding_bias
 from whyrank.encoders.inputs import Inputs
+from whyrank.encoders.linear import apply
 
 MODEL_TYPES = ("mpnet",)
 
@@ -55,7 +56,7 @@ def _block(layer: HuggingFaceModule) -> Block:
         key=Projection(attention.attn.k),
         value=Projection(attention.attn.v),
         output=Projection(attention.attn.o),
-        mlp=lambda x: outer.dense(inner.intermediate_act_fn(inner.dense(x))),
+        mlp=lambda x: apply(outer.dense, inner.intermediate_act_fn(apply(inner.dense, x))),
         norm_after_attention=attention.LayerNorm,
         norm_after_mlp=outer.LayerNorm,
     )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +11,13 @@ from whyrank.collections.given import collection_of
 from whyrank.collections.hits import Fields, Hits
 from whyrank.collections.records import Run as TrecRun
 from whyrank.core.caller import SILENT, Caller
-from whyrank.core.errors import UserError
 from whyrank.core.runs import Run
-from whyrank.explain.beside import bm25_account, bm25_over, stage_rank
-from whyrank.explain.explained import Explained
-from whyrank.explain.explanation import Explanation, Versus, WhyNot, Words
-from whyrank.explain.heads import heads_of
+from whyrank.explain.explanation import Explanation
 from whyrank.explain.inside import Inside
-from whyrank.explain.material import Asked, Candidate, asked
-from whyrank.explain.mechanism import mechanism_of
-from whyrank.explain.removal import removal
-from whyrank.explain.scored import BUDGET, ScoredTexts
-from whyrank.explain.truncation import truncation_of
-from whyrank.explain.versus import versus_of
-from whyrank.explain.why_not import why_not
-from whyrank.explain.words import WordSearch
+from whyrank.explain.material import asked
+from whyrank.explain.question import Question
+from whyrank.explain.scored import BUDGET
 from whyrank.rankers.given import Given, rankers_of
-from whyrank.rankers.lexical import Lexical
-from whyrank.rankers.ranker import Ranker
 
 
 def explain(
@@ -78,127 +65,10 @@ def explain(
     )  # fmt: skip
     chosen = None if listed or document is None else str(document)
     inside = Inside.of(model, matching, semantic_bm, heads)
-    question = _Question.of(model, material, chosen, versus, top, remove, budget, inside)
+    question = Question.of(model, material, chosen, versus, top, remove, budget, inside)
     with Run.open(out, Explanation.COMMAND, question.inputs(), caller) as place:
         result = place.finished(Explanation)
         if result is None:
             result = question.answer(place)
             place.save(result)
         return result
-
-
-@dataclass(frozen=True)
-class _Question:
-    """What is explained: the higher of two documents where there are two."""
-
-    ranker: Ranker
-    query: str
-    document: Candidate
-    versus: Candidate | None
-    candidates: tuple[Candidate, ...]
-    top: int | None
-    remove: str
-    budget: int
-    inside: Inside
-    collection: Collection | None
-    listed: tuple[Candidate, ...]
-
-    @classmethod
-    def of(
-        cls,
-        ranker: Ranker,
-        material: Asked,
-        document: str | None,
-        versus: str | Path | None,
-        top: int | None,
-        remove: str,
-        budget: int,
-        inside: Inside,
-    ) -> _Question:
-        sources, query = material.sources, material.query
-        removal(remove, ranker, query, ".")  # refuses an unknown way before anything is scored
-        candidates = sources.texts() if document is None or top is not None else ()
-        if top is not None and (document is None or len(candidates) < 2):
-            raise UserError("top is for a document among candidates", todo="give document, and hits or a run")
-        if document is None and not candidates:
-            raise UserError("there is no document to explain", todo="give document, or hits, or a run")
-        chosen = sources.document(document) if document is not None else _first(ranker, query, candidates)
-        other = None if versus is None else sources.document(versus)
-        if other is not None and other.text == chosen.text:
-            raise UserError("both documents have the same text", todo="give two that differ")
-        if other is not None and _first(ranker, query, (chosen, other)) is other:
-            sources.caller.say(f"{other.name} scores higher than {chosen.name}: it is explained")
-            chosen, other = other, chosen
-        pool = candidates if top else ()
-        return cls(
-            ranker, query, chosen, other, pool, top, remove, budget, inside, sources.collection, sources.candidates
-        )
-
-    def inputs(self) -> dict[str, Any]:
-        """All that the answer depends on."""
-        return {
-            "ranker": self.ranker.fingerprint(), "query": self.query, "document": vars(self.document),
-            "versus": None if self.versus is None else vars(self.versus),
-            "candidates": [vars(one) for one in self.candidates], "top": self.top, "remove": self.remove,
-            "budget": self.budget, **self.inside.inputs(), "counted": self._counted(),
-        }  # fmt: skip
-
-    def _counted(self) -> object:
-        """Where BM25 counts words."""
-        if self.collection is not None:
-            return self.collection.fingerprint()
-        return [vars(one) for one in self.listed]
-
-    def answer(self, place: Run) -> Explanation:
-        texts, search, found = self._words(self.document, place)
-        bm25 = None if isinstance(self.ranker, Lexical) else bm25_over(self.collection, self.listed)
-        explained = Explained(
-            texts, self.query, search.text, search.removal, found.query_terms, found.terms, self.inside.matching,
-            self.inside.fitted,
-        )  # fmt: skip
-        result = Explanation(
-            ranker=self.ranker.name, source=str(self.ranker.source), query=self.query,
-            docid=self.document.docid, document=self.document.text, way=self.remove,
-            filler=search.removal.filler, **vars(found),
-            truncation=truncation_of(texts, self.query, self.document.text),
-            mechanism=mechanism_of(explained),
-            bm25=None if bm25 is None else bm25_account(bm25, explained),
-            heads=heads_of(explained, self.inside.groups()) if self.inside.heads else None,
-        )  # fmt: skip
-        if self.versus is not None:
-            result = replace(result, versus=self._against(self.versus, texts, search, found, place))
-        if self.top is not None:
-            why = self._why_not(self.top, texts, search, found, place)
-            if bm25 is not None and not why.among_candidates:
-                why = replace(why, stage=stage_rank(bm25, self.query, self.document.docid))
-            result = replace(result, why_not=why)
-        return result
-
-    def _words(self, document: Candidate, place: Run) -> tuple[ScoredTexts, WordSearch, Words]:
-        texts = ScoredTexts(self.ranker, self.budget, place.progress)
-        search = WordSearch(
-            texts, self.query, document.text, partial(removal, self.remove, self.ranker, self.query)
-        )
-        return texts, search, search.found()
-
-    def _against(
-        self, other: Candidate, texts: ScoredTexts, search: WordSearch, found: Words, place: Run
-    ) -> Versus:
-        others, below, words = self._words(other, place)
-        texts.take(others)
-        return versus_of(texts, other, found, words, (search.without, below.without))
-
-    def _why_not(self, top: int, texts: ScoredTexts, search: WordSearch, found: Words, place: Run) -> WhyNot:
-        best = _first(self.ranker, self.query, self.candidates)
-        carried = () if best.text == self.document.text else self._words(best, place)[2].terms
-        texts.allow(len(self.candidates) + self.budget // 2)
-        analyzer = None if self.collection is None else self.collection.analyzer
-        return why_not(
-            texts, self.query, self.document, found, self.candidates, top, search.without, carried, analyzer
-        )
-
-
-def _first(ranker: Ranker, query: str, candidates: Sequence[Candidate]) -> Candidate:
-    """The candidate that the ranker puts first."""
-    scores = ranker.score([(query, one.text) for one in candidates])
-    return candidates[int(scores.argmax())]
