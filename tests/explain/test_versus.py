@@ -59,7 +59,7 @@ def test_one_word_of_the_lower_document_may_be_the_smaller_change():
 def test_no_swap_is_said():
     found = explain(Sum(cat=3.0), "a pet", "A cat of cats.", versus="A house.", remove="delete")
     assert found.versus.swap is None
-    assert "No set of words was found" in " ".join(found.verdict())
+    assert "change places were not found" in " ".join(found.verdict())
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -4,12 +4,14 @@ import os
 import pickle
 import signal
 import threading
+import time
 
 import pytest
 
 from whyrank.axioms.api import make_pairs
 from whyrank.axioms.make import Choices
 from whyrank.core.errors import UserError
+from whyrank.engines import dask as dask_engine
 from whyrank.engines.engine import open_engine
 from whyrank.interventions import sweep as sweeping
 from whyrank.interventions.ablation import Ablation
@@ -93,6 +95,20 @@ def die(shared, item):
 def test_an_item_that_kills_its_workers_is_named():
     with open_engine(workers=1) as engine, pytest.raises(UserError, match="4 workers died of the third shard"):
         list(engine.each(die, None, ["the third shard"]))
+
+
+def wait_long(shared, item):
+    time.sleep(600)
+
+
+def test_nobody_waits_for_workers_that_are_gone(monkeypatch):
+    monkeypatch.setattr(dask_engine, "ABANDONED", 1.0)
+    monkeypatch.setattr(dask_engine, "LOOK", 0.2)
+    with open_engine(workers=1) as own:
+        address = own.cluster.scheduler_address.removeprefix("tcp://")
+        with open_engine(f"dask://{address}") as engine, pytest.raises(UserError, match="no worker for"):
+            threading.Timer(1.0, own.cluster.scale, [0]).start()
+            list(engine.each(wait_long, None, ["a shard"]))
 
 
 def test_an_error_is_the_same_in_another_process():

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
@@ -20,6 +23,8 @@ from whyrank.engines.engine import DASK, Item, Result, Shared
 
 #: Seconds to wait for a scheduler's answer, and for its first worker.
 PATIENCE = 20
+#: Seconds without any worker after which nobody waits for one any more, and between two looks.
+ABANDONED, LOOK = 120.0, 5.0
 #: How many workers an item may cost before it is held to be the item's own fault.
 LIVES = 3
 #: Python leaves the current folder out of its path: a `multiprocessing.py` that lies there is not run by a worker.
@@ -29,7 +34,9 @@ SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 SPAWNING, HASH_SEED = "distributed.nanny.pre-spawn-environ", "PYTHONHASHSEED"
 #: Our own workers end with us and say nothing of being stopped (of one that is killed its nanny reports); what all
 #: items share may be large; no pages are served.
+#: A worker that died is started again, however long that takes on a busy machine.
 OWN = {
+    "distributed.deploy.lost-worker-timeout": "1 day",
     "distributed.worker.daemon": True,
     f"{SPAWNING}.DASK_LOGGING__DISTRIBUTED": "error",
     **{f"{SPAWNING}.{name}": value for name, value in SAFE_PATH.items()},
@@ -83,10 +90,34 @@ class DaskCluster:
             for number, item in enumerate(items)
         }
         try:
-            for future in as_completed(list(waiting)):
-                yield waiting[future], _result(future, items[waiting[future]])
+            with self._giving_up(list(waiting)):
+                for future in as_completed(list(waiting)):
+                    yield waiting[future], _result(future, items[waiting[future]])
         finally:
             self.client.cancel(list(waiting))
+
+    @contextmanager
+    def _giving_up(self, futures: Sequence[Any]) -> Iterator[None]:
+        """Inside the block, work is cancelled when no worker has been there for a while."""
+        ended = threading.Event()
+
+        def look() -> None:
+            assert self.client is not None
+            seen = time.monotonic()
+            while not ended.wait(LOOK):
+                if self.client.nthreads():
+                    seen = time.monotonic()
+                elif time.monotonic() - seen > ABANDONED:
+                    self.client.cancel(futures)
+                    return
+
+        thread = threading.Thread(target=look, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
 
     @contextmanager
     def listening(self, on_message: Callable[[Any], object]) -> Iterator[None]:
@@ -110,6 +141,9 @@ def _result(future: Any, item: object) -> Any:
     except KilledWorker as error:
         todo = "is there memory enough? fewer workers need less"
         raise UserError(f"{LIVES + 1} workers died of {item}", todo=todo) from error
+    except CancelledError as error:
+        what = f"no worker for {ABANDONED:.0f} seconds"
+        raise UserError(what, todo="start one; finished shards are kept") from error
 
 
 def _itself(shared: Shared) -> Shared:
