@@ -28,7 +28,7 @@ browser:
 
 check: .venv/dev
 	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples examples
+	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/mypy
 
 format: .venv/dev
