@@ -89,7 +89,7 @@ def test_some_positives_per_query_are_drawn_anew_each_epoch():
 
 
 def test_an_unknown_source_of_negatives_is_refused():
-    with pytest.raises(UserError, match="negatives cannot be drawn from 'corpus'.*candidates or collection"):
+    with pytest.raises(UserError, match=r"negatives cannot be drawn from 'corpus'.*candidates or collection"):
         FineTuneSettings(negatives_from="corpus")
 
 

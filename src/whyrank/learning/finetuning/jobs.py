@@ -10,8 +10,7 @@ from whyrank.learning.finetuning.conditions import CONDITIONS, Condition
 from whyrank.learning.history import History
 from whyrank.learning.material import Values
 
-
-#: What negatives are drawn from: the first stage's candidates of the query, or all documents (the published code).
+#: What negatives are drawn from: the query's candidates, or all documents, as in the published code.
 CANDIDATES, COLLECTION = NEGATIVES_FROM = ("candidates", "collection")
 
 

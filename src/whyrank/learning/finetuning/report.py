@@ -110,7 +110,8 @@ def _settings(page: Report, tuning: FineTuning) -> None:
         f"AdamW at {settings.rate:g} with a warm-up over the first tenth of the steps and a linear decay, in "
         f"batches of {settings.batch}, {settings.epochs} epochs at most; squared error of the logit's sigmoid. "
         f"Of {tuning.positives} positives (grade {settings.positive} or more) each epoch has {each}, with up to "
-        f"{settings.negatives} negatives each, drawn anew from {source}: {tuning.pairs} pairs. Texts are cut at {settings.max_length} tokens."
+        f"{settings.negatives} negatives each, drawn anew from {source}: {tuning.pairs} pairs. Texts "
+        f"are cut at {settings.max_length} tokens."
     )
     if tuning.aligned_tokens is not None:
         page.paragraph(
