@@ -46,8 +46,8 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], list[tuple[str, Any]
     ]),
     "align": (whyrank.align, (NO_RANKER, NO_COLLECTION), [("queries", 0), ("depth", 0), ("seed", -1)]),
     "finetune": (whyrank.finetune, (NO_RANKER, NO_COLLECTION), [
-        ("seeds", 0), ("epochs", 0), ("negatives", 0), ("batch", 0), ("positive", 0), ("patience", 0),
-        ("depth", 0), ("queries", -1), ("max_length", 7), ("seed", -1),
+        ("seeds", 0), ("epochs", 0), ("negatives", 0), ("positives", 0), ("batch", 0), ("positive", 0),
+        ("patience", 0), ("depth", 0), ("queries", -1), ("max_length", 7), ("seed", -1),
     ]),
     "train": (whyrank.train, ("bert", NO_RANKER, NO_COLLECTION), [("seed", -1), ("seed", 2**32)]),
 }  # fmt: skip

@@ -8,7 +8,8 @@ from tests.learning.small import COLLECTION, DOCUMENTS, FIRST, QRELS, QUERIES
 from whyrank.collections.collection import Collection
 from whyrank.collections.records import Retrieved
 from whyrank.core.errors import UserError
-from whyrank.learning.finetuning.pointwise import PairsToLearn
+from whyrank.learning.finetuning.jobs import FineTuneSettings
+from whyrank.learning.finetuning.pointwise import PairsToLearn, PositivesAndPool
 from whyrank.learning.material import Material
 
 MATERIAL = Material.of(COLLECTION, FIRST)
@@ -51,9 +52,45 @@ def test_all_unjudged_candidates_are_drawn_in_the_end():
 
 
 def test_a_query_with_few_negatives_gets_those_it_has():
-    pairs = PairsToLearn((("q", ("a", "b"), ("x",)), ("r", ("c",), ())), negatives=3)
+    pairs = PairsToLearn((PositivesAndPool("q", ("a", "b"), ("x",)), PositivesAndPool("r", ("c",), ())), 3)
     assert len(pairs) == 5 == len(pairs.epoch(0, 1))
     assert pairs.steps(2) == 3 == len(pairs.batches(0, 1, 2))
+
+
+def test_negatives_of_the_whole_collection_are_any_document_that_is_not_positive():
+    every = Material.of(COLLECTION, FIRST, k=2, every_text=True)
+    assert every.texts == DOCUMENTS
+    pairs = PairsToLearn.of(every, ["q0"], negatives=3, documents=tuple(every.texts))
+    examples = [example for epoch in range(300) for example in pairs.epoch(0, epoch)]
+    assert len(examples) == 300 * len(pairs) == 300 * 2 * (1 + 3)
+    counts = Counter(docno for _, docno, label in examples if not label)
+    assert counts.keys() == DOCUMENTS.keys() - set(every.positives["q0"])
+    mean = 300 * 2 * 3 / len(counts)
+    assert all(abs(count - mean) < 5 * mean**0.5 for count in counts.values()), "each as often as any other"
+
+
+def test_a_pool_that_is_smaller_than_what_is_asked_for_is_taken_whole():
+    pairs = PairsToLearn((PositivesAndPool("q", ("a", "b"), ("b", "x", "a", "y"), shared=2),), negatives=3)
+    examples = pairs.epoch(0, 1)
+    assert len(examples) == len(pairs) == 2 * (1 + 2)
+    assert {docno for _, docno, label in examples if not label} == {"x", "y"}
+
+
+def test_some_positives_per_query_are_drawn_anew_each_epoch():
+    pairs = PairsToLearn.of(MATERIAL, QUERIES, negatives=2, most=1)
+    seen = set()
+    for epoch in range(1, 20):
+        examples = pairs.epoch(0, epoch)
+        assert len(examples) == len(pairs) and examples == pairs.epoch(0, epoch)
+        positives = [(qid, docno) for qid, docno, label in examples if label]
+        assert len({qid for qid, _ in positives}) == len(positives) == len(QUERIES)
+        seen |= set(positives)
+    assert len(seen) == pairs.positives, "in the end all are learned from"
+
+
+def test_an_unknown_source_of_negatives_is_refused():
+    with pytest.raises(UserError, match=r"negatives cannot be drawn from 'corpus'.*candidates or collection"):
+        FineTuneSettings(negatives_from="corpus")
 
 
 def test_what_is_positive_is_told_by_the_grade():

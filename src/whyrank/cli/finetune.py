@@ -27,6 +27,11 @@ def finetune(
     epochs: Annotated[int, typer.Option(min=1)] = 10,
     rate: Annotated[float, typer.Option(help="The highest learning rate.")] = 2e-5,
     negatives: Annotated[int, typer.Option(min=1, help="Sampled per positive.")] = 3,
+    negatives_from: Annotated[str, typer.Option(help="Their source: candidates or collection.")] = "candidates",
+    positives: Annotated[
+        int | None,
+        typer.Option(min=1, help="Relevant documents of a query per epoch, drawn anew; else all."),
+    ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Pairs per step.")] = 16,
     max_length: Annotated[int, typer.Option(min=8, help="Tokens of a pair that are read.")] = 256,
     positive: Annotated[int, typer.Option(min=1, help="Documents graded so or higher are relevant.")] = 1,
@@ -49,8 +54,9 @@ def finetune(
 
     result = run_finetuning(
         ranker, collection, conditions=conditions, seeds=seeds, epochs=epochs, rate=rate, negatives=negatives,
-        batch=batch, max_length=max_length, positive=positive, patience=patience, depth=depth, run=run,
-        queries=queries, seed=seed, device=device, out=out, caller=terminal(),
+        negatives_from=negatives_from, positives=positives, batch=batch, max_length=max_length, positive=positive,
+        patience=patience, depth=depth, run=run, queries=queries, seed=seed, device=device, out=out,
+        caller=terminal(),
     )  # fmt: skip
     print_json(result) if json else show(result)
     suggest(

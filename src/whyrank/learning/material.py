@@ -46,10 +46,11 @@ class Material:
         positive: int = 1,
         most: int | None = None,
         relevant: bool = True,
+        every_text: bool = False,
     ) -> Material:
         """The first k candidates of the first `most` queries; a document graded `positive` or more is positive.
         Without `relevant`, queries without a positive in the collection or without candidates stay: a test counts
-        them as evaluation does, as 0."""
+        them as evaluation does, as 0. With `every_text`, the texts of all documents are held."""
         if not collection.qrels:
             raise UserError("this collection has no judgements", where=collection.name, todo="learning needs some")
         judged = {qid: _graded(grades, positive) for qid, grades in collection.qrels.items()}
@@ -62,13 +63,14 @@ class Material:
         positives = {qid: held[qid] for qid in chosen}
         queries = {qid: collection.queries[qid] for qid in chosen}
         qrels = {qid: collection.qrels[qid] for qid in chosen}
+        every = [docno for docno, _ in collection.documents()] if every_text else []
         return cls(
             name=collection.name,
             queries=queries,
             qrels=qrels,
             candidates=candidates,
             positives=positives,
-            texts=collection.texts(_documents(candidates, positives)),
+            texts=collection.texts([*_documents(candidates, positives), *every]),
             missing_documents=sum(len(judged[qid]) - len(held[qid]) for qid in chosen),
             dropped_queries=len(judged) - len(usable),
         )

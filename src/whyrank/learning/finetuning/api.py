@@ -18,7 +18,7 @@ from whyrank.core.runs import Run
 from whyrank.learning.checkpoints import work_folders
 from whyrank.learning.contents import lines_hash
 from whyrank.learning.finetuning.conditions import CONDITIONS, parse_conditions
-from whyrank.learning.finetuning.jobs import FineTuneSettings
+from whyrank.learning.finetuning.jobs import CANDIDATES, FineTuneSettings
 from whyrank.learning.finetuning.results import (
     FIRST_STAGE,
     MEASURES,
@@ -47,6 +47,8 @@ def finetune(
     epochs: int = 10,
     rate: float = 2e-5,
     negatives: int = 3,
+    negatives_from: str = CANDIDATES,
+    positives: int | None = None,
     batch: int = 16,
     max_length: int = 256,
     positive: int = 1,
@@ -67,13 +69,13 @@ def finetune(
     """
     check_counts(
         1, seeds=seeds, epochs=epochs, negatives=negatives, batch=batch, positive=positive, patience=patience,
-        depth=depth, queries=queries,
+        depth=depth, queries=queries, positives=positives,
     )  # fmt: skip
     check_counts(SHORTEST_TEXT, max_length=max_length)
     check_seed(seed)
     settings = FineTuneSettings(
         tuple(map(str, parse_conditions(conditions))), seeds, epochs, rate, negatives, batch, max_length, patience,
-        positive, depth, queries, seed,
+        positive, depth, queries, seed, positives, negatives_from,
     )  # fmt: skip
     opened = open_collection(collection) if isinstance(collection, str) else collection
     say_notes(opened, caller)

@@ -10,6 +10,9 @@ from whyrank.learning.finetuning.conditions import CONDITIONS, Condition
 from whyrank.learning.history import History
 from whyrank.learning.material import Values
 
+#: What negatives are drawn from: the query's candidates, or all documents, as in the published code.
+CANDIDATES, COLLECTION = NEGATIVES_FROM = ("candidates", "collection")
+
 
 class TuningJob(NamedTuple):
     """One training: a condition and the number that seeds it."""
@@ -27,7 +30,9 @@ class FineTuneSettings:
 
     `seed` decides the split and the intervals; a condition's trainings are seeded with it and the numbers after
     it, `seeds` in all. `depth` candidates per query are ranked, documents graded `positive` or more are relevant,
-    `queries` keeps only the first so many, and `patience` ends a training that no longer gets better.
+    `queries` keeps only the first so many, and `patience` ends a training that no longer gets better. At most
+    `positives` relevant documents of a query are learned from in an epoch (all), drawn anew for each, with
+    `negatives` others each, drawn from the query's candidates or from the whole collection (`negatives_from`).
     """
 
     conditions: tuple[str, ...] = tuple(CONDITIONS)
@@ -42,10 +47,18 @@ class FineTuneSettings:
     depth: int = 100
     queries: int | None = None
     seed: int = 0
+    positives: int | None = None
+    negatives_from: str = CANDIDATES
 
     def __post_init__(self) -> None:
         if not 0 < self.rate < 1:
             raise UserError(f"a learning rate of {self.rate:g}", todo="give a small one, such as 2e-5")
+        if self.negatives_from not in NEGATIVES_FROM:
+            raise UserError(
+                f"negatives cannot be drawn from '{self.negatives_from}'",
+                where="negatives_from",
+                todo=f"choose {' or '.join(NEGATIVES_FROM)}",
+            )
 
     @property
     def jobs(self) -> list[TuningJob]:

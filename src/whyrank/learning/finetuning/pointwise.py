@@ -85,25 +85,47 @@ class Example(NamedTuple):
 
 @dataclass(frozen=True)
 class PairsToLearn:
-    """For each query its positives, the documents its negatives are drawn from, and how many a positive gets.
+    """For each query its positives, the documents its negatives are drawn from, and how many a positive gets; at
+    most `most` positives of a query in an epoch, drawn anew for each.
 
     A negative is never another positive of the query. Where a query has fewer, it gets those it has.
     """
 
-    queries: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
+    queries: tuple[PositivesAndPool, ...]
     negatives: int = 3
+    most: int | None = None
 
     @classmethod
-    def of(cls, material: Material, qids: Iterable[str], negatives: int = 3) -> PairsToLearn:
-        return cls(tuple((qid, material.positives[qid], material.negatives(qid)) for qid in qids), negatives)
+    def of(
+        cls,
+        material: Material,
+        qids: Iterable[str],
+        negatives: int = 3,
+        most: int | None = None,
+        documents: Sequence[str] | None = None,
+    ) -> PairsToLearn:
+        """Negatives are drawn from each query's candidates, or from `documents` for all queries alike."""
+        if documents is None:
+            queries = [PositivesAndPool(qid, material.positives[qid], material.negatives(qid)) for qid in qids]
+            return cls(tuple(queries), negatives, most)
+        known = set(documents)
+        return cls(
+            tuple(
+                PositivesAndPool(qid, positives, documents, len(known.intersection(positives)))
+                for qid, positives in ((qid, material.positives[qid]) for qid in qids)
+            ),
+            negatives,
+            most,
+        )
 
     def __len__(self) -> int:
         """Examples per epoch, the same in every epoch."""
-        return sum(len(positives) * (1 + self._drawn(pool)) for _, positives, pool in self.queries)
+        return sum(self._taken(one) * (1 + self._drawn(one)) for one in self.queries)
 
     @property
     def positives(self) -> int:
-        return sum(len(positives) for _, positives, _ in self.queries)
+        """All that there are to learn from, over all epochs."""
+        return sum(len(one.positives) for one in self.queries)
 
     def steps(self, batch: int) -> int:
         """Steps per epoch, in batches of so many examples."""
@@ -116,19 +138,45 @@ class PairsToLearn:
 
     def epoch(self, seed: int, epoch: int) -> list[Example]:
         """The examples of an epoch in the order they are learned, both decided by seed and epoch alone."""
-        examples = [example for query in self.queries for example in self._examples(seed, epoch, *query)]
+        examples = [example for query in self.queries for example in self._examples(seed, epoch, query)]
         random.Random(f"order/{seed}/{epoch}").shuffle(examples)
         return examples
 
-    def _examples(
-        self, seed: int, epoch: int, qid: str, positives: tuple[str, ...], pool: tuple[str, ...]
-    ) -> list[Example]:
-        draw = random.Random(f"negatives/{seed}/{epoch}/{qid}")
+    def _examples(self, seed: int, epoch: int, query: PositivesAndPool) -> list[Example]:
+        draw = random.Random(f"negatives/{seed}/{epoch}/{query.qid}")
+        positives = query.positives
+        if self._taken(query) < len(positives):
+            chosen = random.Random(f"positives/{seed}/{epoch}/{query.qid}")
+            positives = tuple(chosen.sample(positives, self._taken(query)))
         found: list[Example] = []
         for docno in positives:
-            found.append(Example(qid, docno, 1.0))
-            found += [Example(qid, other, 0.0) for other in draw.sample(pool, self._drawn(pool))]
+            found.append(Example(query.qid, docno, 1.0))
+            found += [Example(query.qid, other, 0.0) for other in query.draw(draw, self._drawn(query))]
         return found
 
-    def _drawn(self, pool: tuple[str, ...]) -> int:
-        return min(self.negatives, len(pool))
+    def _taken(self, query: PositivesAndPool) -> int:
+        """Positives of a query in an epoch."""
+        return len(query.positives) if self.most is None else min(self.most, len(query.positives))
+
+    def _drawn(self, query: PositivesAndPool) -> int:
+        """Negatives of each positive of a query."""
+        return min(self.negatives, query.negatives)
+
+
+class PositivesAndPool(NamedTuple):
+    """A query's relevant documents, and the pool its negatives are drawn from, which holds `shared` of them."""
+
+    qid: str
+    positives: tuple[str, ...]
+    pool: Sequence[str]
+    shared: int = 0
+
+    @property
+    def negatives(self) -> int:
+        """How many documents of the pool are not positive."""
+        return len(self.pool) - self.shared
+
+    def draw(self, draw: random.Random, count: int) -> list[str]:
+        """Distinct documents of the pool, none of them positive."""
+        drawn = draw.sample(self.pool, count + self.shared)
+        return [docno for docno in drawn if docno not in self.positives][:count]

@@ -6,6 +6,7 @@ import math
 
 from whyrank.evaluation.estimate import is_significant, p_text, significance_text
 from whyrank.learning.figures import Curve, loss_curves, means_figure
+from whyrank.learning.finetuning.jobs import COLLECTION
 from whyrank.learning.finetuning.results import FineTuning
 from whyrank.learning.report import differences_table, history_data, means_data, means_table
 from whyrank.learning.tables import Difference
@@ -99,12 +100,18 @@ def _curves_caption(tuning: FineTuning) -> str:
 
 def _settings(page: Report, tuning: FineTuning) -> None:
     settings = tuning.settings
+    each = "all" if settings.positives is None else f"at most {settings.positives} per query"
+    source = (
+        "all documents of the collection"
+        if settings.negatives_from == COLLECTION
+        else f"the first stage's top {settings.depth}"
+    )
     page.paragraph(
         f"AdamW at {settings.rate:g} with a warm-up over the first tenth of the steps and a linear decay, in "
         f"batches of {settings.batch}, {settings.epochs} epochs at most; squared error of the logit's sigmoid. "
-        f"Each epoch has {tuning.positives} positives (grade {settings.positive} or more) with up to "
-        f"{settings.negatives} negatives each, drawn anew from the first stage's top {settings.depth}: "
-        f"{tuning.pairs} pairs. Texts are cut at {settings.max_length} tokens."
+        f"Of {tuning.positives} positives (grade {settings.positive} or more) each epoch has {each}, with up to "
+        f"{settings.negatives} negatives each, drawn anew from {source}: {tuning.pairs} pairs. Texts "
+        f"are cut at {settings.max_length} tokens."
     )
     if tuning.aligned_tokens is not None:
         page.paragraph(

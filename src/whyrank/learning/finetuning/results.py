@@ -69,9 +69,10 @@ class TunedModel:
 class FineTuning(Result):
     """A cross-encoder fine-tuned in several conditions, tested on queries that it has not seen.
 
-    `positives` and `pairs` count those of an epoch; `missing_documents` are relevant ones that the collection has
-    no text of; `dropped_queries` have no relevant document or no candidates. `aligned_tokens` are those whose
-    embeddings were set to the IDF. The weights stand in the run folder's `models`; `save` elsewhere writes none.
+    `positives` counts all to learn from, `pairs` those of an epoch; `missing_documents` are relevant ones that the
+    collection has no text of; `dropped_queries` have no relevant document or no candidates.
+    `aligned_tokens` are those whose embeddings were set to the IDF. The weights
+    stand in the run folder's `models`; `save` elsewhere writes none.
     """
 
     FILE: ClassVar[str] = "finetune.json"

@@ -13,7 +13,7 @@ from whyrank.collections.records import Run
 from whyrank.edits.saving import save_checkpoint
 from whyrank.learning.checkpoints import Checkpoints, WorkFolder, run_epochs
 from whyrank.learning.finetuning.conditions import AlignedEmbeddings, Condition
-from whyrank.learning.finetuning.jobs import FineTuneSettings, Tuned, TuningJob
+from whyrank.learning.finetuning.jobs import COLLECTION, FineTuneSettings, Tuned, TuningJob
 from whyrank.learning.finetuning.pointwise import PairsToLearn, PointwiseEpochs
 from whyrank.learning.finetuning.results import MEASURES, SELECT
 from whyrank.learning.history import History
@@ -51,7 +51,10 @@ class FineTuner:
         self.ranker, self.material, self.split, self.settings = ranker, material, split, settings
         self.models, self.work, self.judged, self.aligned = folder / "models", work, judged, aligned
         self._kept = WorkFolder(work)
-        self.pairs = PairsToLearn.of(material, split.train, settings.negatives)
+        self.pairs = PairsToLearn.of(
+            material, split.train, settings.negatives, settings.positives,
+            tuple(material.texts) if settings.negatives_from == COLLECTION else None,
+        )  # fmt: skip
         self.validation = Candidates.of(material, split.validation)
         self.test = Candidates.of(material, split.test)
 
@@ -63,7 +66,10 @@ class FineTuner:
         judgements in three parts."""
         collection, given = judged.collection, judged.test is not None
         most = None if given else settings.queries
-        material = Material.of(collection, first, k=settings.depth, positive=settings.positive, most=most)
+        material = Material.of(
+            collection, first, k=settings.depth, positive=settings.positive, most=most,
+            every_text=settings.negatives_from == COLLECTION,
+        )  # fmt: skip
         split = (
             judged.split(material.queries, settings.seed, settings.queries, collection.name)
             if given
