@@ -88,7 +88,7 @@ def _on_queries(row: AxiomCompared) -> str:
 def heads(report: Report, found: HeadMaps) -> None:
     """How alike the maps are."""
     if found.no_backbone:
-        report.paragraph(f"The backbone by itself is no ranker ({found.no_backbone}): no map before training.")
+        report.paragraph(f"The backbone by itself is not a ranker ({found.no_backbone}): no map before training.")
     elif found.backbone_kind == "bi-encoder":
         report.paragraph(
             "Before training is the backbone as the bi-encoder it was: its map is of the document read alone, "
