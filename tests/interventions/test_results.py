@@ -104,6 +104,7 @@ def test_runs_are_compared_from_a_folder_or_in_memory(ranker, tmp_path):
         ({"steps": 2}, "steps does not go with activation"),
         ({"reference": "x.jsonl"}, "a reference is for ablate 'mean' or 'resample'"),
         ({"check": 0}, "check cannot be 0; give 1 or more"),
+        ({"methods": "path"}, "there is no option 'methods'; did you mean method?"),
         ({"keep": "some"}, "keep cannot be 'some'; choose all or adherent"),
         ({"side": "query"}, "one sequence"),
         ({"max_length": 64}, "max_length is for a ranker given by name"),
