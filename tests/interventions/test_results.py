@@ -107,7 +107,7 @@ def test_runs_are_compared_from_a_folder_or_in_memory(ranker, tmp_path):
         ({"methods": "path"}, "there is no option 'methods'; did you mean method?"),
         ({"keep": "some"}, "keep cannot be 'some'; choose all or adherent"),
         ({"side": "query"}, "one sequence"),
-        ({"max_length": 64}, "max_length is for a ranker given by name"),
+        ({"max_length": 64}, "max_length is for a ranker that is loaded here"),
         ({"workers": 0}, "0 workers"),
     ],
     ids=str,
