@@ -60,12 +60,10 @@ class Material:
         chosen = list(islice(usable, most))
         candidates = {qid: list(first.get(qid, ()))[:k] for qid in chosen}
         positives = {qid: held[qid] for qid in chosen}
-        queries = {qid: collection.queries[qid] for qid in chosen}
-        qrels = {qid: collection.qrels[qid] for qid in chosen}
         return cls(
             name=collection.name,
-            queries=queries,
-            qrels=qrels,
+            queries={qid: collection.queries[qid] for qid in chosen},
+            qrels={qid: collection.qrels[qid] for qid in chosen},
             candidates=candidates,
             positives=positives,
             texts=collection.texts(_documents(candidates, positives)),
