@@ -80,7 +80,7 @@ class TokenIdf:
             values |= dict.fromkeys(known.get(word.lower(), ()), value)
         if not values:
             raise UserError(
-                "no word of this file is a token of the ranker", where=path, todo="word<TAB>idf a line"
+                "no word of this file is a token of the ranker", where=path, todo="word<TAB>idf per line"
             )
         return cls._of_words(tokenizer, values, str(path))
 
