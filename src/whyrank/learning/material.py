@@ -60,10 +60,12 @@ class Material:
         chosen = list(islice(usable, most))
         candidates = {qid: list(first.get(qid, ()))[:k] for qid in chosen}
         positives = {qid: held[qid] for qid in chosen}
+        queries = {qid: collection.queries[qid] for qid in chosen}
+        qrels = {qid: collection.qrels[qid] for qid in chosen}
         return cls(
             name=collection.name,
-            queries={qid: collection.queries[qid] for qid in chosen},
-            qrels={qid: collection.qrels[qid] for qid in chosen},
+            queries=queries,
+            qrels=qrels,
             candidates=candidates,
             positives=positives,
             texts=collection.texts(_documents(candidates, positives)),
