@@ -1,4 +1,4 @@
-"""An audit's speed: forward passes against distinct inputs, and pairs a second against scoring both sides.
+"""An audit's speed: forward passes against distinct inputs, and pairs per second against scoring both sides.
 
     python benchmarks/audit.py [--documents 25] [--rounds 3]
 

@@ -26,7 +26,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # a child of a process with sever
 
 
 def main() -> int:
-    """Prints a row a command, then what failed."""
+    """Prints one row per command, then what failed."""
     import torch
 
     torch.set_num_threads(1)

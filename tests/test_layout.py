@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import pydoc
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,32 @@ def test_a_package_imports_only_packages_above_it():
                 assert ORDER.index(layer(module)) <= ORDER.index(mine), (
                     f"{path.relative_to(ROOT)} imports {module}"
                 )
+
+
+#: Files with options of other programs (pip), and CSS.
+OTHER_PROGRAMS = ("core/packages.py", "core/pip_archive.py", "pages/stylesheet.py")
+#: An option, but not one of a whole command line, which a message may suggest (`whyrank pairs --axiom ...`).
+OPTION = re.compile(r"(?<![\w-])--[a-z]")
+
+
+def texts(path: Path) -> set[str]:
+    """The texts of a file that are not its docstrings."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    documented = [
+        one for one in nodes if isinstance(one, ast.Module | ast.ClassDef | ast.FunctionDef) and one.body
+    ]
+    docstrings = {id(one.body[0].value) for one in documented if isinstance(one.body[0], ast.Expr)}
+    constants = [one for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    return {one.value for one in constants if id(one) not in docstrings}
+
+
+def test_only_the_command_line_speaks_of_its_options():
+    commands = {"eval --calibrate", "edit --experiment"}  # names of commands, in manifests
+    for path in ROOT.rglob("*.py"):
+        name = path.relative_to(ROOT).as_posix()
+        if not name.startswith("cli/") and name not in OTHER_PROGRAMS:
+            found = {text for text in texts(path) if OPTION.search(text) and "whyrank " not in text}
+            assert found <= commands, f"{name}: {found - commands}"
 
 
 def test_importing_whyrank_and_asking_for_help_imports_nothing_heavy():

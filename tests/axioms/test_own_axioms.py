@@ -69,7 +69,7 @@ def test_a_class_by_entry_point_counts_among_all(module, monkeypatch):
         ("{module}:Nothing", "this is not an axiom; give a subclass"),
         ("{module}:Absent", "this is not an axiom; give a subclass"),
         ("{module}:Nameless", "this axiom has no name"),
-        ("no_such_module:Repeated", "unknown axiom 'no_such_module'"),
+        ("no_such_module:Repeated", "unknown axiom 'no_such_module', and no module 'no_such_module'"),
         ("TFC9:append", "unknown axiom 'TFC9'; did you mean"),
         ("nowhere.py:Repeated", "nowhere.py: no such file"),
         ("{module}:Repeated:times=9", "times is 9; it must be a whole number from 1 to 3"),

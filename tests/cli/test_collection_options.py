@@ -29,7 +29,7 @@ def test_rank_reads_the_named_columns_and_tells_of_html(folder):
     assert done.returncode == 0, done.stderr
     assert "documents.csv: id from key, title from kopf, text from body" in done.stderr
     assert "queries.csv: id from id, text from frage" in done.stderr
-    assert done.stderr.count("1 of 3 documents holds HTML tags, which the ranker reads; --strip-html") == 1
+    assert done.stderr.count("1 of 3 documents holds HTML tags, which the ranker reads; strip_html") == 1
     assert {line.split()[2] for line in (folder / "told" / "run.trec").read_text().splitlines()} == {"1", "2", "3"}
     evaluated = whyrank("eval", "told", "--qrels", "set", cwd=folder)  # the next command that rank names
     assert evaluated.returncode == 0, evaluated.stderr
@@ -80,7 +80,7 @@ def test_explain_takes_the_fields_of_the_hits_or_else_of_the_collection(folder, 
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        (["rank", "--collection", "set", "-o", "run"], r"are key, kopf, body\); name it with --id-field"),
+        (["rank", "--collection", "set", "-o", "run"], r"are key, kopf, body\); name it as id_field"),
         (["rank", "--collection", "set", "--text-field", "bdy", "-o", "run"], r"no column 'bdy'; did you mean"),
         (["rank", "--collection", "demo", "--language", "elvish", "-o", "run"], "the language 'elvish'"),
         (["rank", "--collection", "demo", "--first-stage", "all", "--max-pairs", "9", "-o", "run"],

@@ -163,7 +163,7 @@ def test_demo_shows_two_rankers_and_a_reason(real, tmp_path):
 
 
 def refuse(folder, *more, **files):
-    """Writes the files into the collection and ranks it; gives the complaint."""
+    """Writes the files into the collection and ranks it; returns the complaint."""
     for name, content in files.items():
         path = folder / name.replace("__", "/").replace("_", ".")
         path.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -51,7 +51,7 @@ def run(cache: Path, *arguments: object):  # type: ignore[no-untyped-def]
 
 
 def halve(file: Path) -> int:
-    """Cuts a file; gives the size that it had."""
+    """Cuts a file; returns the size that it had."""
     content = file.read_bytes()
     file.write_bytes(content[: len(content) // 2])
     return len(content)

@@ -58,7 +58,7 @@ def place(tmp_path_factory):
 
 
 def run_here(place, monkeypatch, name, command):
-    """Runs a command in this process; gives its run folder, all that is new elsewhere, and what it printed."""
+    """Runs a command in this process; returns its run folder, all that is new elsewhere, and what it printed."""
     out = f"out {name}".replace(",", "").replace(" ", "-")
     words = [*command, "-o", out]
     monkeypatch.chdir(place)

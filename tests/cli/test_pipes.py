@@ -13,7 +13,7 @@ QUIET = ("Traceback", "Exception ignored", "BrokenPipe", "bug of whyrank")
 
 
 def unread(*arguments, errors_too=False):
-    """Runs a command whose stdout (and stderr) nobody reads; gives its exit code and its stderr."""
+    """Runs a command whose stdout (and stderr) nobody reads; returns its exit code and its stderr."""
     reader, writer = os.pipe()
     os.close(reader)
     try:

@@ -29,6 +29,12 @@ def test_a_sequence_longer_than_the_positions(place, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_an_option_is_not_a_setting(place, tmp_path):
+    said = one_line(train(place, tmp_path / "run", seed=3))
+    assert "seed is not a setting; see the options of 'whyrank train --help'" in said
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_collection_without_judgements(place, tmp_path):
     write_collection(tmp_path / "bare")
     (tmp_path / "bare" / "qrels" / "test.tsv").unlink()

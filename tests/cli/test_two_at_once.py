@@ -19,7 +19,7 @@ def here(tmp_path_factory):
 
 
 def at_once(here, *commands):
-    """Starts all, then gives the exit code and the words of each."""
+    """Starts all, then returns the exit code and the words of each."""
     running = [
         subprocess.Popen(
             [sys.executable, "-m", "whyrank", *map(str, command)], cwd=here, text=True, stderr=subprocess.PIPE,

@@ -155,7 +155,7 @@ def test_fields_are_given_and_a_wrong_one_is_refused_when_it_is_opened(tmp_path:
         collection(str(tmp_path), fields=Fields("key", None, "inhallt"))
     opened = collection(str(tmp_path))  # enough to know its judgements
     assert opened.qrels == {"q1": {"1": 1}}
-    with pytest.raises(UserError, match=r"no column is known to hold the id .*key, inhalt.*--id-field"):
+    with pytest.raises(UserError, match=r"no column is known to hold the id .*key, inhalt.*id_field"):
         list(opened.documents())
 
 

@@ -110,7 +110,7 @@ def test_a_gate_checks_every_number_of_the_name_and_an_undefined_one_fails():
     checks = check([Condition.parse("TFC1 < 0.4")], {"TFC1": {"first": one, "second": none}})
     assert [found.fails for found in checks] == [False, True]
     assert "too few queries" in str(checks[0])
-    with pytest.raises(UserError, match="no number is called 'TFC2'"):
+    with pytest.raises(UserError, match="there is no value 'TFC2'"):
         check([Condition.parse("TFC2 < 1")], {"TFC1": {"first": one}})
 
 

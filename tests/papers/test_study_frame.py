@@ -106,3 +106,8 @@ def test_findings_are_counted_and_drawn():
     assert count_sentence(rows) == "Of 4 findings of the paper, 2 agree here, 1 differs, and 1 cannot be judged."
     assert list(findings_frame(rows)["verdict"]) == [AGREES, AGREES, DIFFERS, OPEN]
     assert [bar.get_width() for bar in plot_verdicts(rows).patches] == [2, 1, 1]
+
+
+def test_a_study_takes_the_names_of_files_as_texts(tmp_path):
+    with pytest.raises(UserError, match=r"words\.txt: no such file"):
+        whyrank.study("semantic-circuit", terms=str(tmp_path / "words.txt"), out=tmp_path / "run")

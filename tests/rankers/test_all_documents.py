@@ -25,7 +25,7 @@ def test_every_document_is_scored_also_where_no_word_matches() -> None:
 
 
 def test_too_many_pairs_are_refused_unless_asked_for() -> None:
-    with pytest.raises(UserError, match=r"small: 3 queries x 3 documents are 9 pairs to score; .*--max-pairs"):
+    with pytest.raises(UserError, match=r"small: 3 queries x 3 documents are 9 pairs to score; .*max_pairs"):
         rank("bm25", COLLECTION, first_stage="all", max_pairs=8)
     assert rank("bm25", COLLECTION, first_stage="all", max_pairs=9).pairs == 9
     assert rank("bm25", COLLECTION, first_stage="all", max_pairs=8, queries=2).pairs == 6

@@ -14,6 +14,7 @@ from whyrank.axioms.api import PairArguments, PairSettings, axioms_of, make_pair
 from whyrank.axioms.axiom import Axiom
 from whyrank.axioms.pair import MinimalPair, read_pairs
 from whyrank.axioms.pool import Pool
+from whyrank.axioms.results import MinimalPairs
 from whyrank.collections.collection import Collection
 from whyrank.collections.given import collection_of
 from whyrank.core.caller import SILENT, Caller
@@ -65,13 +66,8 @@ def _audited(
     """Makes the pairs, scores them, writes the run folder."""
     pool = Pool(collection, settings.options.run, settings.choices.depth)
     dropped: dict[str, dict[str, int]] = {}
-    if own is None and (note := markup_note(pool.texts.values())):
-        run.say(note)
     if own is None:
-        with run.caller.progress("making pairs", settings.choices.documents * len(axioms), "documents") as advance:
-            made = make_pairs(
-                axioms, collection, rankers, settings.choices, settings.options, pool=pool, progress=advance
-            )
+        made = _made(run, rankers, collection, axioms, settings, pool)
         own, dropped = list(made.pairs), made.dropped
     with run.caller.progress("scoring", 2 * len(own) * len(rankers), "inputs") as advance:
         result = audit_pairs(
@@ -85,6 +81,23 @@ def _audited(
         texts={one.name: asdict(one.texts) for one in result.rankers},
     )
     return result
+
+
+def _made(
+    run: Run,
+    rankers: list[Ranker],
+    collection: Collection,
+    axioms: list[Axiom],
+    settings: PairSettings,
+    pool: Pool,
+) -> MinimalPairs:
+    """Pairs of the collection; HTML in its documents is said."""
+    if note := markup_note(pool.texts.values()):
+        run.say(note)
+    with run.caller.progress("making pairs", settings.choices.documents * len(axioms), "documents") as advance:
+        return make_pairs(
+            axioms, collection, rankers, settings.choices, settings.options, pool=pool, progress=advance
+        )
 
 
 def _given_pairs(pairs: Path | str | Sequence[MinimalPair] | None) -> list[MinimalPair] | None:

@@ -161,13 +161,10 @@ def make_pairs(
     pool = pool or Pool(opened, options.run, choices.depth)
     needs_synonyms = any(axiom.name.startswith("STMC") for axiom in chosen)
     maker = PairMaker(
-        pool,
-        rankers,
-        choices,
-        wordnet=wordnet_synonyms if options.wordnet and needs_synonyms else None,
+        pool, rankers, choices, wordnet=wordnet_synonyms if options.wordnet and needs_synonyms else None,
         synonyms=read_synonyms(options.synonyms) if options.synonyms else None,
         query_term=_strongest(pool, rankers, choices),
-    )
+    )  # fmt: skip
     made = replace(maker.make(chosen, progress), split=opened.split)
     if not made.pairs:
         why = made.reasons() or "no documents"

@@ -20,7 +20,7 @@ _stem = Analyzer()
 
 
 def plain_filler(query: str) -> str:
-    """The first plain filler that is no query word."""
+    """The first plain filler that is not a query word."""
     taken = set(_stem(query))
     return next((word for word in PLAIN if not taken.intersection(_stem(word))), PLAIN[0])
 

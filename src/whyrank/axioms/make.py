@@ -48,7 +48,7 @@ class Choices:
         if self.term not in TERM_POLICIES:
             raise UserError(f"unknown term policy '{self.term}'", todo=f"choose one of {', '.join(TERM_POLICIES)}")
         if self.having not in (None, "term", "no-term"):
-            raise UserError(f"documents having '{self.having}'", todo="choose term or no-term")
+            raise UserError(f"having cannot be '{self.having}'", todo="choose term or no-term")
 
     def takes(self, row: Retrieved) -> bool:
         bands = self.ranks or ((1, self.depth),)

@@ -108,8 +108,12 @@ def _class_and_rest(text: str) -> tuple[type[Axiom], list[str]]:
     name, *rest = (part.strip() for part in text.split(":"))
     try:
         return axiom_class(name), rest
-    except UserError:
-        module = _module(name) if rest and rest[0].isidentifier() else None
+    except UserError as error:
+        if not (rest and rest[0].isidentifier()):
+            raise
+        module = _module(name)
+        if module is None and rest[0][0].isupper():  # a class, no variant
+            raise UserError(f"{error.what}, and no module '{name}'", todo=error.todo) from error
         if module is None:
             raise
     cls = _checked(getattr(module, rest[0], None), f"{name}:{rest[0]}")

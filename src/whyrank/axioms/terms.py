@@ -39,7 +39,7 @@ def content_words(
 
 
 def with_topic(words: Iterable[str], *, english: bool = True) -> list[str]:
-    """The words that are no function word."""
+    """The words that are not function words."""
     no_content = ENGLISH_STOPWORDS | QUESTION_WORDS if english else frozenset()
     return [word for word in words if word not in no_content]
 

@@ -11,6 +11,7 @@ from whyrank.cli import gate, options
 from whyrank.cli.caller import terminal
 from whyrank.cli.commands import app
 from whyrank.cli.console import console, print_json, say, suggest
+from whyrank.cli.grouped import grouped
 from whyrank.cli.reading import opened
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 
 @app.command("audit")
+@grouped
 def audit(
+    *,
     ranker: Annotated[
         list[str], typer.Option(help="A folder, hub id or short name; again for more, side by side.")
     ],
@@ -28,21 +31,8 @@ def audit(
     axiom: options.Axioms = ["all"],  # noqa: B006
     pairs: Annotated[Path | None, typer.Option(help="Audit on this pairs file instead.")] = None,
     delta: Annotated[float | None, typer.Option(min=0, help="Differences up to this are neutral.")] = None,
-    documents: options.Documents = 100,
-    seed: options.Seed = 0,
-    run: options.FromRun = None,
-    term: options.TermPolicy = "idf",
-    filler: options.FillerPolicy = "a",
-    depth: options.Depth = 100,
-    ranks: options.Ranks = None,
-    having: options.Having = None,
-    synonyms: options.Synonyms = None,
-    wordnet: options.WordNet = True,
-    id_field: options.IdField = None,
-    title_field: options.TitleField = None,
-    text_field: options.TextField = None,
-    strip_html: options.StripHtml = False,
-    language: options.Language = "english",
+    choices: options.PairChoices,
+    reading: options.Reading,
     fail_if: gate.FailIf = [],  # noqa: B006
     junit: gate.JUnit = None,
     device: options.Device = "cpu",
@@ -53,11 +43,10 @@ def audit(
     conditions = gate.conditions_of(fail_if, junit)
     from whyrank.audit.api import audit as run_audit
 
-    texts = opened(collection, id_field, title_field, text_field, strip_html, language)
+    texts = opened(collection, **vars(reading))
     result = run_audit(
         ranker, texts, ",".join(axiom), pairs=pairs, delta=delta, device=device, out=out, caller=terminal(),
-        documents=documents, seed=seed, run=run, term=term, filler=filler, depth=depth, ranks=ranks,
-        having=having, synonyms=synonyms, wordnet=wordnet,
+        **vars(choices),
     )  # fmt: skip
     print_json(result) if json else show(result)
     _notes(result, own=pairs is not None)

@@ -28,7 +28,7 @@ Rule = Annotated[
     str, typer.Option("--rule", help="from-one: a scale of 1 changes nothing; authors: -s|U0|, +s|U0|.")
 ]
 IdfSource = Annotated[
-    str, typer.Option("--idf", help="collection (counted there), wordfreq, or a file: word<TAB>idf a line.")
+    str, typer.Option("--idf", help="collection (counted there), wordfreq, or a file: word<TAB>idf per line.")
 ]
 CollectionIfAny = Annotated[
     str | None, typer.Option("--collection", help="A folder, a built-in name or an ir_datasets id.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -54,3 +55,30 @@ Synonyms = Annotated[Path | None, typer.Option("--synonyms", help="Your synonyms
 WordNet = Annotated[
     bool, typer.Option("--wordnet/--no-wordnet", help="Take synonyms from WordNet, too (fetched once).")
 ]
+
+
+@dataclass(frozen=True)
+class PairChoices:
+    """How the pairs of a command are chosen: `axioms.api.PairArguments`."""
+
+    documents: Documents = 100
+    seed: Seed = 0
+    run: FromRun = None
+    term: TermPolicy = "idf"
+    filler: FillerPolicy = "a"
+    depth: Depth = 100
+    ranks: Ranks = None
+    having: Having = None
+    synonyms: Synonyms = None
+    wordnet: WordNet = True
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the files of a collection are read."""
+
+    id_field: IdField = None
+    title_field: TitleField = None
+    text_field: TextField = None
+    strip_html: StripHtml = False
+    language: Language = "english"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ from whyrank.cli import options
 from whyrank.cli.caller import terminal
 from whyrank.cli.commands import app
 from whyrank.cli.console import command, console, print_json, say, suggest
+from whyrank.cli.grouped import grouped
 
 if TYPE_CHECKING:
     from whyrank.interventions.results import Effects
@@ -19,33 +21,43 @@ if TYPE_CHECKING:
 SHOWN, NEXT = 12, 4
 
 
+@dataclass(frozen=True)
+class WhatToPatch:
+    """What is patched, where, and how: `interventions.options.PatchArguments`."""
+
+    method: Annotated[str, typer.Option(help="activation, path, attribution or ablation.")] = "activation"
+    sites: Annotated[str, typer.Option(help="heads, blocks, or L10.H1.z@inj,0.9+1.6,L4.mlp, ...")] = "heads"
+    by: Annotated[str | None, typer.Option(help="Cut each site by position or category.")] = None
+    to: Annotated[str, typer.Option(help="path: logits, or L10.H1.v,L10.H4.v (received together).")] = "logits"
+    direction: Annotated[
+        str, typer.Option(help="denoise: perturbed values into the baseline run; noise: the reverse.")
+    ] = "denoise"
+    freeze_mlp: Annotated[bool, typer.Option("--freeze-mlp", help="path: hold MLPs, too.")] = False
+    ablate: Annotated[str | None, typer.Option(help="ablation: zero (default), mean or resample.")] = None
+    reference: Annotated[
+        Path | None, typer.Option(help="ablation: pairs whose baselines are the reference; default: these pairs.")
+    ] = None
+    steps: Annotated[
+        int, typer.Option(min=0, help="attribution: steps over which the gradient is integrated; 0: plain.")
+    ] = 0
+    screen: Annotated[
+        int | None, typer.Option(min=1, help="Attribution first, then exact patching of this many sites.")
+    ] = None
+    check: Annotated[int, typer.Option(min=1, help="attribution: pairs to compare with exact patching.")] = 16
+    side: Annotated[str, typer.Option(help="Which encoder reads the texts that differ: document or query.")] = (
+        "document"
+    )
+    seed: options.Seed = 0
+
+
 @app.command("patch")
+@grouped
 def patch(
+    *,
     ranker: Annotated[str, typer.Option(help="A folder, hub id or short name.")],
     pairs: Annotated[Path, typer.Option(help="A pairs file: whyrank pairs makes one.")],
     out: options.RunFolderPath,
-    method: Annotated[str, typer.Option(help="activation, path, attribution or ablation.")] = "activation",
-    sites: Annotated[str, typer.Option(help="heads, blocks, or L10.H1.z@inj,0.9+1.6,L4.mlp, ...")] = "heads",
-    by: Annotated[str | None, typer.Option(help="Cut each site by position or category.")] = None,
-    to: Annotated[str, typer.Option(help="path: logits, or L10.H1.v,L10.H4.v (received together).")] = "logits",
-    direction: Annotated[
-        str, typer.Option(help="denoise: perturbed values into the baseline run; noise: the reverse.")
-    ] = "denoise",
-    freeze_mlp: Annotated[bool, typer.Option("--freeze-mlp", help="path: hold MLPs, too.")] = False,
-    ablate: Annotated[str | None, typer.Option(help="ablation: zero (default), mean or resample.")] = None,
-    reference: Annotated[
-        Path | None, typer.Option(help="ablation: pairs whose baselines are the reference; default: these pairs.")
-    ] = None,
-    steps: Annotated[
-        int, typer.Option(min=0, help="attribution: steps over which the gradient is integrated; 0: plain.")
-    ] = 0,
-    screen: Annotated[
-        int | None, typer.Option(min=1, help="Attribution first, then exact patching of this many sites.")
-    ] = None,
-    check: Annotated[int, typer.Option(min=1, help="attribution: pairs to compare with exact patching.")] = 16,
-    side: Annotated[
-        str, typer.Option(help="Which encoder reads the texts that differ: document or query.")
-    ] = "document",
+    what: WhatToPatch,
     keep: Annotated[str, typer.Option(help="Pairs to sum up: all, or adherent (perturbed > baseline).")] = "all",
     min_gap: Annotated[
         float | None, typer.Option(min=0, help="Least |gap| for a mean of ratios; default: 10% of the median.")
@@ -63,19 +75,16 @@ def patch(
     engine: Annotated[str, typer.Option(help="local, or dask://HOST:PORT.")] = "local",
     workers: Annotated[int | None, typer.Option(help="Processes of this machine to run in.")] = None,
     device: options.Device = "cpu",
-    seed: options.Seed = 0,
     json: options.AsJson = False,
 ) -> None:
     """Exact activation and path patching, attribution, ablation: what each part of a ranker does to its score."""
-    say(f"patching {ranker} on {pairs}: {method}, {sites}{f' by {by}' if by else ''}")
+    say(f"patching {ranker} on {pairs}: {what.method}, {what.sites}{f' by {what.by}' if what.by else ''}")
     from whyrank.interventions.api import patch as run_patch
 
     effects = run_patch(
-        ranker, pairs, method=method, sites=sites, by=by, to=to, direction=direction, freeze_mlp=freeze_mlp,
-        ablate=ablate, reference=reference, steps=steps, screen=screen, check=check, side=side, keep=keep,
-        min_gap=min_gap, compare=compare, first=first, max_length=max_length, skip=skip, pad=pad,
-        hide_insignificant=hide_insignificant, engine=engine, workers=workers, device=device, seed=seed, out=out,
-        caller=terminal(),
+        ranker, pairs, keep=keep, min_gap=min_gap, compare=compare, first=first, max_length=max_length, skip=skip,
+        pad=pad, hide_insignificant=hide_insignificant, engine=engine, workers=workers, device=device, out=out,
+        caller=terminal(), **vars(what),
     )  # fmt: skip
     print_json(effects) if json else show(effects)
     _notes(effects)

@@ -10,11 +10,14 @@ from whyrank.cli import options
 from whyrank.cli.caller import terminal
 from whyrank.cli.commands import app
 from whyrank.cli.console import command, print_json, say, suggest
+from whyrank.cli.grouped import grouped
 from whyrank.cli.reading import opened
 
 
 @app.command("rank")
+@grouped
 def rank(
+    *,
     ranker: Annotated[str, typer.Option(help="A folder, a hub id or a short name ('whyrank get' lists them).")],
     collection: options.CollectionName,
     out: options.RunFolderPath,
@@ -32,11 +35,7 @@ def rank(
     passages: Annotated[
         str | None, typer.Option(help="'max': a long document counts as its best passage.")
     ] = None,
-    id_field: options.IdField = None,
-    title_field: options.TitleField = None,
-    text_field: options.TextField = None,
-    strip_html: options.StripHtml = False,
-    language: options.Language = "english",
+    reading: options.Reading,
     device: options.Device = "cpu",
     json: options.AsJson = False,
 ) -> None:
@@ -45,9 +44,8 @@ def rank(
     from whyrank.rankers.api import rank as ranked
 
     result = ranked(
-        ranker, opened(collection, id_field, title_field, text_field, strip_html, language), run=run,
-        first_stage=first_stage, depth=depth, queries=queries, max_pairs=max_pairs, passages=passages,
-        device=device, out=out, caller=terminal(),
+        ranker, opened(collection, **vars(reading)), run=run, first_stage=first_stage, depth=depth,
+        queries=queries, max_pairs=max_pairs, passages=passages, device=device, out=out, caller=terminal(),
     )  # fmt: skip
     if json:
         print_json(result)

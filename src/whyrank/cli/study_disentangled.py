@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -10,41 +11,54 @@ import typer
 from whyrank.cli import options
 from whyrank.cli.caller import terminal
 from whyrank.cli.console import command, print_json, say, suggest
+from whyrank.cli.grouped import grouped
 
 
+@dataclass(frozen=True)
+class SizeOptions:
+    """Sizes of the trainings, then of what is done to the trained models: `papers.disentangled.sizes.Sizes`."""
+
+    folds: Annotated[
+        int | None, typer.Option(min=1, help="Default 5, or the one split of a fixed test (trec-rag-2024).")
+    ] = None
+    seeds: Annotated[int | None, typer.Option(min=1, help="Trainings of BERT and of DGRe; default 3.")] = None
+    other_seeds: Annotated[int | None, typer.Option(min=1, help="Trainings of all others; default 1.")] = None
+    queries: Annotated[
+        int | None, typer.Option(min=1, help="Only the first N queries (of a fixed test's: to learn from).")
+    ] = None
+    tests: Annotated[int | None, typer.Option(min=1, help="Only the first N queries of a fixed test.")] = None
+    epochs: Annotated[int | None, typer.Option(min=1, help="Default 5; the paper: 20.")] = None
+    max_length: Annotated[int | None, typer.Option(min=10, help="Tokens of a sequence; default 128.")] = None
+    chunks: Annotated[int | None, typer.Option(min=1, help="Sequences per document; default 2.")] = None
+    batch: Annotated[int | None, typer.Option(min=1, help="Pairs per step; default 16.")] = None
+    depth: Annotated[int | None, typer.Option(min=1, help="Candidates per query; default 100.")] = None
+    positives: Annotated[
+        int | None, typer.Option(min=1, help="Relevant documents per query and epoch; default 4.")
+    ] = None
+    audit_documents: Annotated[
+        int | None, typer.Option(min=1, help="Documents per axiom, of the opened models' audits; default 60.")
+    ] = None
+    patched_pairs: Annotated[
+        int | None, typer.Option(min=1, help="Pairs whose heads are patched; default 40.")
+    ] = None
+    readings: Annotated[
+        int | None, typer.Option(min=2, help="Candidates whose attention is read; default 120.")
+    ] = None
+    word_rate: Annotated[
+        float | None, typer.Option(help="The rate of new weights in DRMM and Conv-KNRM; default 0.001.")
+    ] = None
+
+
+@grouped
 def disentangled(
+    *,
     out: options.RunFolderPath,
     collection: options.CollectionName = "trec-rag-2024",
     run: options.FromRun = None,
     backbone: Annotated[
         str | None, typer.Option(help="What all transformers start from; default bi-minilm-l6.")
     ] = None,
-    folds: Annotated[
-        int | None, typer.Option(min=1, help="Default 5, or the one split of a fixed test (trec-rag-2024).")
-    ] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="Trainings of BERT and of DGRe; default 3.")] = None,
-    other_seeds: Annotated[int | None, typer.Option(min=1, help="Trainings of all others; default 1.")] = None,
-    queries: Annotated[
-        int | None, typer.Option(min=1, help="Only the first N queries (of a fixed test's: to learn from).")
-    ] = None,
-    tests: Annotated[int | None, typer.Option(min=1, help="Only the first N queries of a fixed test.")] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Default 5; the paper: 20.")] = None,
-    max_length: Annotated[int | None, typer.Option(min=10, help="Tokens of a sequence; default 128.")] = None,
-    chunks: Annotated[int | None, typer.Option(min=1, help="Sequences per document; default 2.")] = None,
-    batch: Annotated[int | None, typer.Option(min=1, help="Pairs per step; default 16.")] = None,
-    depth: Annotated[int | None, typer.Option(min=1, help="Candidates per query; default 100.")] = None,
-    positives: Annotated[
-        int | None, typer.Option(min=1, help="Relevant documents per query and epoch; default 4.")
-    ] = None,
-    audit_documents: Annotated[
-        int | None, typer.Option(min=1, help="Documents per axiom, of the opened models' audits; default 60.")
-    ] = None,
-    patched_pairs: Annotated[
-        int | None, typer.Option(min=1, help="Pairs whose heads are patched; default 40.")
-    ] = None,
-    readings: Annotated[
-        int | None, typer.Option(min=2, help="Candidates whose attention is read; default 120.")
-    ] = None,
+    sizes: SizeOptions,
     models: Annotated[str | None, typer.Option(help="Rows of Table 2: bm25,bert,dgre,...; default all.")] = None,
     only: Annotated[
         str | None,
@@ -58,9 +72,6 @@ def disentangled(
     ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A setting of all trainings, as of whyrank train: key=value.")
-    ] = None,
-    word_rate: Annotated[
-        float | None, typer.Option(help="The rate of new weights in DRMM and Conv-KNRM; default 0.001.")
     ] = None,
     train_qrels: Annotated[
         str | None, typer.Option(help="Judgements to learn from, a file or a collection; the own are the test.")
@@ -85,10 +96,7 @@ def disentangled(
     found = study(
         "disentangled", backbone=backbone, collection=collection, out=out, run=run, train_qrels=train_qrels,
         settings=read_assignments(set_ or []), only=only, models=models, extra_rows=extra_rows, query=query,
-        workers=workers, quick=quick, seed=seed, caller=terminal(), folds=folds, seeds=seeds,
-        other_seeds=other_seeds, queries=queries, tests=tests, epochs=epochs, max_length=max_length, chunks=chunks,
-        batch=batch, depth=depth, positives=positives, word_rate=word_rate,
-        audit_documents=audit_documents, patched_pairs=patched_pairs, readings=readings,
+        workers=workers, quick=quick, seed=seed, caller=terminal(), **vars(sizes),
     )  # fmt: skip
     assert isinstance(found, Disentangled)
     print_json(found) if json else print("\n".join(statement(found)))

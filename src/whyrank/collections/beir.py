@@ -42,9 +42,7 @@ def open_folder(
     texts = queries_table(jsonl.queries(queries))
     kept = {qid: text for qid, text in texts.items() if qid in qrels or qid not in others}
     usable = {chosen} if split or all_queries else {*tables}
-    splits = [
-        judged_split(name, f"qrels/{files[name].name}", texts, tables[name]) for name in tables if name in usable
-    ]
+    splits = [judged_split(one, f"qrels/{files[one].name}", texts, tables[one]) for one in tables if one in usable]
     run = plain_or_packed(folder, "run.trec")
     stage = read_run(run) if run else None
     name = name or folder.resolve().name

@@ -29,7 +29,7 @@ def collection(
     """Opens a collection: a BEIR, TREC, CSV, TSV or JSONL folder, a built-in name (`demo`), an ir_datasets id.
 
     Of a folder with splits its test queries are taken; `NAME#train` names others. `fields`: where the documents'
-    ids, titles and texts are, `Fields(id="key", text="body")`; otherwise guessed by name, which `notes` tell.
+    ids, titles and texts are, `Fields(id="key", text="body")`; otherwise guessed by name, as `notes` say.
     `strip_html`: HTML is taken out of the documents. `language`: whose stems BM25 counts, `none` for whole words.
     """
     if isinstance(name, Collection) and fields is not None:
@@ -89,7 +89,7 @@ def all_documents(collection: Collection, queries: int | None = None, most: int 
     docnos = [docno for docno, _ in collection.documents()]
     if len(qids) * len(docnos) > most:
         what = f"{len(qids)} queries x {len(docnos)} documents are {len(qids) * len(docnos)} pairs to score"
-        todo = f"more than {most} are for --max-pairs to allow; or take fewer --queries, or --first-stage bm25"
+        todo = f"raise max_pairs above {most}, take fewer queries, or take BM25's best (first_stage bm25)"
         raise UserError(what, where=collection.name, todo=todo)
     return {
         qid: [Retrieved(qid, docno, rank, 0.0, "all") for rank, docno in enumerate(docnos, start=1)]

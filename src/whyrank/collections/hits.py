@@ -65,7 +65,7 @@ def read_hits(path: Path | str, fields: Fields | None = None) -> Hits:
 
 
 def _rows_of(path: Path, fields: Fields | None) -> list[dict[str, Any]] | None:
-    """The rows of a file that has one a line, by its name."""
+    """The rows of a file that has one per line, by its name."""
     ending = Path(path.name.lower().removesuffix(".gz")).suffix
     if ending in (".jsonl", ".ndjson"):
         return [row for _, row in some(path, read_json_lines(path))]

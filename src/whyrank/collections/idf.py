@@ -67,7 +67,7 @@ class TokenIdf:
 
     @classmethod
     def from_file(cls, tokenizer: Tokenizer, path: Path) -> TokenIdf:
-        """From lines `word <tab> idf`; words that are no single token of this vocabulary are passed over."""
+        """From lines `word <tab> idf`; words that are not a single token of this vocabulary are skipped."""
         known: dict[str, list[int]] = {}
         for number, spelling in whole_words(tokenizer).items():  # Word and word are two tokens of one word
             known.setdefault(spelling, []).append(number)
@@ -80,7 +80,7 @@ class TokenIdf:
             values |= dict.fromkeys(known.get(word.lower(), ()), value)
         if not values:
             raise UserError(
-                "no word of this file is a token of the ranker", where=path, todo="word<TAB>idf a line"
+                "no word of this file is a token of the ranker", where=path, todo="word<TAB>idf per line"
             )
         return cls._of_words(tokenizer, values, str(path))
 

@@ -39,7 +39,7 @@ def has_header(text: str, given: Fields | None = None) -> bool:
 def documents(path: Path | str, fields: Fields | None = None) -> Iterator[tuple[Line, Document]]:
     """Documents, streamed; a title stands before the text, joined by a blank."""
     chosen = fields_of(Path(path), fields or Fields())
-    _check(Path(path), chosen, ("name it with --id-field", "name it with --text-field"))
+    _check(Path(path), chosen, ("name it as id_field", "name it as text_field"))
     assert chosen.id and chosen.text
     for line, row in rows(path):
         title = row[chosen.title].strip() if chosen.title else ""

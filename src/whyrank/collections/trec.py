@@ -35,7 +35,7 @@ def run(path: Path | str) -> Iterator[tuple[Line, Retrieved]]:
 
 
 def write_run(path: Path | str, run: Run) -> None:
-    """Writes a run, gzip if the name ends in .gz; `read_run` gives it back as it was, scores to the last digit."""
+    """Writes a run, gzip if the name ends in .gz; `read_run` returns it as it was, scores to the last digit."""
     rows = (row for found in run.values() for row in found)
     _write(path, (f"{_id(r.qid)} Q0 {_id(r.docno)} {r.rank} {float(r.score)!r} {_id(r.tag)}\n" for r in rows))
 

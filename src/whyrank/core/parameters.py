@@ -14,7 +14,7 @@ SHORTEST_TEXT = 8
 
 
 def at_least(name: str, value: float | None, least: float) -> None:
-    """Raises for a number below the least, and for what is none; None is an option that is not given."""
+    """Raises for a number below the least, and for what is not a number; None is an option that is not given."""
     if value is None:
         return
     if not isinstance(value, Real) or not value >= least or math.isinf(value):
@@ -22,7 +22,7 @@ def at_least(name: str, value: float | None, least: float) -> None:
 
 
 def check_counts(least: int, **values: int | None) -> None:
-    """Raises for a count below the least, and for what is no whole number."""
+    """Raises for a count below the least, and for what is not a whole number."""
     for name, value in values.items():
         if value is not None and (not isinstance(value, Integral) or isinstance(value, bool)):
             raise UserError(f"{name} cannot be {quoted(value)}", todo=f"give a whole number, {least} or more")

@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 class Tokenised(Protocol):
-    """One tokenised text or pair of texts, as the tokenizers library gives it."""
+    """One tokenised text or pair of texts, as the tokenizers library returns it."""
 
     @property
     def ids(self) -> list[int]: ...

@@ -98,7 +98,7 @@ class SiteSet:
 
 
 def short_name(name: str) -> str:
-    """`10.1` for `L10.H1` or `L10.H1.z`; what is no head stays as it is."""
+    """`10.1` for `L10.H1` or `L10.H1.z`; anything else stays as it is."""
     match = re.fullmatch(r"L(\d+)\.H(\d+)(?:\.z)?", name)
     return f"{match[1]}.{match[2]}" if match else name
 

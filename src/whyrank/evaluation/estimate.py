@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SIGNIFICANT = 0.05
 #: A form of percentages: with a sign or not, and how many digits after the point.
 _PERCENT = re.compile(r"(\+?)(?:\.(\d+))?%")
-#: Where there is no number.
+#: What stands where a value is missing.
 NOTHING = "–"
 
 

@@ -74,9 +74,7 @@ def check(conditions: Sequence[Condition], measured: Mapping[str, Mapping[str, E
     for condition in conditions:
         numbers = measured.get(condition.name)
         if not numbers:
-            raise UserError(
-                f"no number is called {quoted(condition.name)}", todo=nearest(condition.name, measured)
-            )
+            raise UserError(f"there is no value {quoted(condition.name)}", todo=nearest(condition.name, measured))
         found += [Check(condition, called, estimate) for called, estimate in numbers.items()]
     return found
 

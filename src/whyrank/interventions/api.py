@@ -63,7 +63,7 @@ def patch(
     check_counts(1, first=first)
     check_counts(SHORTEST_TEXT, max_length=max_length)
     at_least("min_gap", min_gap, 0)
-    asked = PatchOptions(**options)
+    asked = PatchOptions.of(options)
     analysis = Analysis.of(asked, keep, min_gap, hide_insignificant, metric, compare)
     _check_file(pairs)
     opened = neural_ranker(ranker, max_length, device)

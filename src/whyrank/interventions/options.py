@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from whyrank.axioms.pair import MinimalPair
-from whyrank.core.errors import UserError
+from whyrank.core.errors import UserError, nearest
 from whyrank.core.parameters import check_counts, check_seed
 from whyrank.encoders.encoder import Encoder
 from whyrank.interventions.ablation import Ablation
@@ -65,6 +65,13 @@ class PatchOptions:
     check: int = 16
     side: str = "document"
     seed: int = 0
+
+    @classmethod
+    def of(cls, arguments: PatchArguments) -> PatchOptions:
+        """Refuses a name that is not an option."""
+        for name in arguments.keys() - PatchArguments.__annotations__.keys():
+            raise UserError(f"there is no option '{name}'", todo=nearest(name, PatchArguments.__annotations__))
+        return cls(**arguments)
 
     def __post_init__(self) -> None:
         check_counts(0, steps=self.steps)

@@ -84,9 +84,8 @@ def _numbers(report: Report, effects: Effects) -> None:
              p_text(site.p_bh)]
             for site in some
         ],
-        f"The {len(some)} largest of {counted(len(effects.sites), 'site')}; all are in {effects.FILE}. In "
-        "brackets 95% intervals over queries. p: Student's t of the queries' mean changes, Holm-corrected, and "
-        "Benjamini-Hochberg's.",
+        f"{_listed(len(some), len(effects.sites))} {effects.FILE}. In brackets 95% intervals over queries. p: "
+        "Student's t of the queries' mean changes, Holm-corrected, and Benjamini-Hochberg's.",
     )  # fmt: skip
     report.table(
         ["site", "queries", "ratio of sums", "mean change", "mean of ratios", "dropped"],
@@ -99,6 +98,13 @@ def _numbers(report: Report, effects: Effects) -> None:
         "was changed. Mean of ratios: over pairs whose gap is not too small; the share dropped stands beside it.",
         folded="Other estimates of the same effects",
     )  # fmt: skip
+
+
+def _listed(shown: int, sites: int) -> str:
+    """Which sites a table has, and that a file has all."""
+    if shown < sites:
+        return f"The {shown} largest of {sites} sites; all are in"
+    return "All sites, the largest first; they are also in"
 
 
 def _three_digits(value: float | None) -> str:

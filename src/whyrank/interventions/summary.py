@@ -173,23 +173,14 @@ def summarise(
         return summarise_sites(some, min_gap=min_gap, family=screened, seed=seed)
 
     found, first = sites(kept), rows.iloc[0]
+    by_group = {name: {group: sites(some) for group, some in each.items()} for name, each in splits(kept).items()}
     return Summary(
-        method=first["method"],
-        direction=first["direction"],
-        receiver=text_or_none(first["receiver"]),
-        by=by,
-        pairs=int(kept["pair"].nunique()),
-        queries=int(clusters(kept).nunique()),
-        gap=_gap(kept),
-        keep=_keeping(rows, keep),
-        sites=found,
-        splits={
-            name: {group: sites(some) for group, some in groups.items()} for name, groups in splits(kept).items()
-        },
-        between_axioms=_between_axioms(kept, seed),
+        method=first["method"], direction=first["direction"], receiver=text_or_none(first["receiver"]), by=by,
+        pairs=int(kept["pair"].nunique()), queries=int(clusters(kept).nunique()), gap=_gap(kept),
+        keep=_keeping(rows, keep), sites=found, splits=by_group, between_axioms=_between_axioms(kept, seed),
         agreement=_agreement(frame) if both else None,
         screen=None if screened is None else Screen(screened, len(found)),
-    )
+    )  # fmt: skip
 
 
 def _keeping(rows: pd.DataFrame, keep: str) -> Keeping:

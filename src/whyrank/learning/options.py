@@ -115,7 +115,7 @@ def read_assignments(texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         name, mark, value = text.partition("=")
         if not mark or not name.strip():
-            raise UserError(f"{quoted(text)} is no setting", todo="write it as key=value")
+            raise UserError(f"{quoted(text)} is not a setting", todo="write it as key=value")
         found[name.strip().replace("-", "_")] = value.strip()
     return found
 

@@ -24,7 +24,7 @@ SETTINGS: dict[str, Any] = {
     "font.size": 10,
     "svg.fonttype": "none",
     "svg.hashsalt": "whyrank",
-    "text.parse_math": False,  # names and tokens with dollar signs are no formulas
+    "text.parse_math": False,  # names and tokens with dollar signs are not formulas
     "axes.edgecolor": QUIET,
     "axes.labelcolor": INK,
     "xtick.color": QUIET,

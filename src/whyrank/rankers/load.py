@@ -42,7 +42,7 @@ def load(
         from whyrank.rankers.lexical import Lexical
 
         if collection is None:
-            raise UserError("bm25 counts words in a collection", todo="give one: load('bm25', collection=...)")
+            raise UserError("bm25 counts words in a collection", todo="give a collection")
         return Lexical.over(collection, **settings)
     from whyrank.rankers.checkpoint import Checkpoint
     from whyrank.rankers.checkpoint_files import check_settings

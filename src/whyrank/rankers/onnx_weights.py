@@ -1,4 +1,4 @@
-"""Weights out of an ONNX graph, float or int8, under the names that PyTorch gives them.
+"""Weights out of an ONNX graph, float or int8, under their names in PyTorch.
 
 A Linear exported to ONNX is a MatMul whose node path is the parameter's name; quantised to int8 it is a
 MatMulInteger, with weight = (q - zero_point) * scale, where zero point and scale are one number for the

@@ -94,7 +94,7 @@ class Ranker(ABC):
         return self.scores(pairs, progress).values
 
     def rank(self, query: str, docs: Sequence[str] | Mapping[str, str]) -> Ranking:
-        """The documents, best first. A mapping gives them names; a list is numbered from 0."""
+        """The documents, best first. The keys of a mapping are their names; a list is numbered from 0."""
         if isinstance(docs, str):
             raise UserError("rank takes several documents, not one text", todo="give a list, or names and texts")
         named = dict(docs) if isinstance(docs, Mapping) else {str(i): text for i, text in enumerate(docs)}

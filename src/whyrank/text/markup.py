@@ -34,9 +34,7 @@ def markup_note(texts: Collection[str]) -> str | None:
     if not held:
         return None
     verb = "holds" if held == 1 else "hold"
-    return (
-        f"{held} of {len(texts)} documents {verb} HTML tags, which the ranker reads; --strip-html takes them out"
-    )
+    return f"{held} of {len(texts)} documents {verb} HTML tags, which the ranker reads; strip_html removes them"
 
 
 def without_markup(text: str) -> str:

@@ -44,7 +44,7 @@ class ReadText(NamedTuple):
 
 
 class Chunker:
-    """Makes chunks, always the same of the same texts: tokens in order, at most `most` chunks a document.
+    """Makes chunks, always the same of the same texts: tokens in order, at most `most` chunks per document.
 
     With `words`, chunks are passages of so many words (between spaces), each `stride` words after the one before,
     the last the first that reaches the end; without, they are as many tokens as fit, one after another.

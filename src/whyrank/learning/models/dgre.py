@@ -71,7 +71,7 @@ class Decomposition(nn.Module):
         return units.sum(dim=1) / largest(chunks.query.sum(dim=1), chunks).clamp(min=1)[:, None]
 
     def relations(self, words: Tensor, sides: Sides) -> Tensor:
-        """A [C, Q, S], 0 in rows of `span` that are no words of the query. W_d goes to the query's few words."""
+        """A [C, Q, S], 0 in rows of `span` that are not words of the query. W_d goes to the query's few words."""
         asking = self.query(words[:, sides.span]) @ self.document.weight
         return torch.sigmoid(asking @ words.mT) * sides.chunks.query[:, sides.span, None]
 

@@ -94,7 +94,7 @@ class Drmm(WordNetwork):
         return functional.normalize(self.lexicon.embed(units, batch.unknown).double(), dim=-1)
 
     def gates(self, query: Tensor, asked: Tensor) -> Tensor:
-        """softmax_i(w IDF_i) [B, m] over the units that are no padding."""
+        """softmax_i(w IDF_i) [B, m] over the units that are not padding."""
         weights = self.gate * self.idf[query.clamp(0, len(self.lexicon))]
         return weights.masked_fill(~asked, torch.finfo(weights.dtype).min).softmax(dim=1)
 

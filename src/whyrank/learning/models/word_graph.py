@@ -1,7 +1,7 @@
 """The word graph of an example, Eq. 8-10: as one S x S matrix per chunk (the literal form), and in blocks.
 
     s = (W E)(W E)^T / sqrt(d)
-    heuristic   A = softmax(s + eps (1 - M)), a row at a time, with eps so low that what M leaves out is exactly 0
+    heuristic   A = softmax(s + eps (1 - M)), row by row, with eps so low that what M leaves out is exactly 0
     adaptive    G = ReLU(s + eps (1 - M)),  G' = G / |G|_inf,  A = expm1(G') / sum of the row's expm1(G')
 
 `none` is the heuristic's softmax over all words of the chunk. A row of G without a positive entry stays 0: its

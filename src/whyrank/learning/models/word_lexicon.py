@@ -77,7 +77,7 @@ class WordLexicon(Lexicon):
         return unit.to(self.vectors.device) * self.mean_length
 
     def get_extra_state(self) -> Tensor:
-        """The words, one a line, in UTF-8: a tensor, as safetensors takes nothing else."""
+        """The words, one per line, in UTF-8: a tensor, as safetensors takes nothing else."""
         return torch.from_numpy(np.array(bytearray("\n".join(self.rows).encode()), dtype=np.uint8))
 
     def set_extra_state(self, state: Tensor) -> None:

@@ -51,13 +51,8 @@ def head_maps(
     first, why = _backbone(backbone, models.max_length)
     if first is not None:
         groups = {BEFORE: [first], **groups}
-    pairs = make_pairs(
-        AXIOM,
-        collection,
-        [some[0] for some in groups.values()],
-        Choices(documents=count, seed=seed),
-        PairOptions(run),
-    ).pairs
+    readers = [some[0] for some in groups.values()]
+    pairs = make_pairs(AXIOM, collection, readers, Choices(documents=count, seed=seed), PairOptions(run)).pairs
     found = {
         title: [
             _patched(ranker, pairs, folder, shards and shards / f"{title}-{number}", progress)

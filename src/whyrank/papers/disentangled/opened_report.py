@@ -88,25 +88,13 @@ def _on_queries(row: AxiomCompared) -> str:
 def heads(report: Report, found: HeadMaps) -> None:
     """How alike the maps are."""
     if found.no_backbone:
-        report.paragraph(f"The backbone by itself is no ranker ({found.no_backbone}): no map before training.")
+        report.paragraph(f"The backbone by itself is not a ranker ({found.no_backbone}): no map before training.")
     elif found.backbone_kind == "bi-encoder":
         report.paragraph(
             "Before training is the backbone as the bi-encoder it was: its map is of the document read alone, "
             "that of the trained models of query and document read together."
         )
-    gaps = {
-        model.replace(name, _group(name)): gap
-        for name, one in found.maps.items()
-        for model, gap in zip(one.models, one.gaps, strict=True)
-    }
-    listed = "; ".join(f"{name} {gap:+.3f}" for name, gap in gaps.items())
-    report.paragraph(f"The gap between perturbed and baseline that shares are of: {listed}.")
-    doubtful = [name for name, gap in gaps.items() if not gap.is_above_zero]
-    if doubtful:
-        report.paragraph(
-            f"The gap of {', '.join(doubtful)} may be 0 or less: shares of it mean little, and are not in the "
-            "means over seeds. Correlations of maps are of effects, not of shares, and include them."
-        )
+    _gaps(report, found)
     rows: list[list[Cell]] = [
         [
             _between(row), f"{row.mean:.3f}",
@@ -121,6 +109,23 @@ def heads(report: Report, found: HeadMaps) -> None:
     )
     columns = ["maps", "r, mean over pairs of models", "lowest to highest", "first pair, 95% interval", "pairs"]
     report.table(columns, rows, caption)
+
+
+def _gaps(report: Report, found: HeadMaps) -> None:
+    """What the shares are of, by model, and where that is doubtful."""
+    gaps = {
+        model.replace(name, _group(name)): gap
+        for name, one in found.maps.items()
+        for model, gap in zip(one.models, one.gaps, strict=True)
+    }
+    listed = "; ".join(f"{name} {gap:+.3f}" for name, gap in gaps.items())
+    report.paragraph(f"The gap between perturbed and baseline that shares are of: {listed}.")
+    doubtful = [name for name, gap in gaps.items() if not gap.is_above_zero]
+    if doubtful:
+        report.paragraph(
+            f"The gap of {', '.join(doubtful)} may be 0 or less: shares of it mean little, and are not in the "
+            "means over seeds. Correlations of maps are of effects, not of shares, and include them."
+        )
 
 
 def attention(report: Report, found: AttentionCompared) -> None:

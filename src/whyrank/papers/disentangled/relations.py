@@ -57,7 +57,7 @@ class Reading:
 
 def read(network: TransformerNetwork, embeddings: Tensor, qid: str, pair: Pair) -> Reading | None:
     """A pair as the network reads it in one chunk, word embeddings [V, d] given; None where one side has no word.
-    Punctuation and what the tokenizer does not know are no words."""
+    Punctuation and what the tokenizer does not know are not words."""
     assert network.chunker.most == 1, "a pair is read in one sequence"
     tokens = network.backbone.pieces.whole(pair[1], query=network.chunker.cut_query(pair[0]))
     ids = network.read([pair]).inputs.ids[0].tolist()

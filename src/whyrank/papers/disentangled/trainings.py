@@ -222,7 +222,7 @@ def fewer_tests(what: Judged, most: int | None) -> Judged:
 
 
 def check_settings(settings: Mapping[str, str]) -> None:
-    """Raises unless these are settings of the training that are no option of the study, or some of the models'."""
+    """Raises unless these are settings of the training, other than the study's own options, or of the models."""
     sizes = {"epochs", "batch", "positives"}
     known = [*(name for name in names_of(TrainSettings) if name not in sizes), *OF_MODELS]
     for name in settings:

@@ -42,7 +42,7 @@ def study(
     collection: str = "trec-rag-2024",
     *,
     out: Path,
-    terms: Path | None = None,
+    terms: Path | str | None = None,
     extras: tuple[str, ...] = (),
     quick: bool = False,
     sizes: StudySizes | None = None,
@@ -57,11 +57,12 @@ def study(
     """
     sizes = sizes or (StudySizes.quick() if quick else StudySizes())
     check_extras(extras)
-    if terms is not None and not terms.is_file():
-        raise UserError("no such file", where=terms, todo="one word per line")
+    listed = None if terms is None else Path(terms)
+    if listed is not None and not listed.is_file():
+        raise UserError("no such file", where=listed, todo="one word per line")
     documents = collection_of(collection, caller)
     opened = cross_encoder(load(ranker, collection=documents, device=device))
-    asked = SemanticCircuitStudy(ranker, collection, opened, documents, sizes, terms, extras, quick, seed, device)
+    asked = SemanticCircuitStudy(ranker, collection, opened, documents, sizes, listed, extras, quick, seed, device)
     found = run_study(asked, out, caller)
     assert isinstance(found, SemanticCircuit)
     return found

@@ -48,16 +48,20 @@ def own_top(
         with progress("own top 100", sum(map(len, first.values()))) as advance:
             found = rerank(ranker, collection, first, k=k, shards=shards, progress=advance)
         return OwnTop(found.run, f"BM25's top {k}", found.cut / found.pairs)
-    if pool == "candidates":
-        stage = first_stage(collection, k)
-        docnos = sorted({row.docno for qid in qids for row in stage.get(qid, [])})
-        origin = f"the {len(docnos)} documents that BM25 finds for these queries"
-    else:
-        docnos = [docno for docno, _ in collection.documents()]
-        origin = f"all {len(docnos)} documents"
+    docnos, origin = _pool(collection, qids, pool, k)
     with progress("own top 100", len(docnos) * len(qids)) as advance:
         run, cut = _best_of(ranker, collection, qids, docnos, k, shards, advance)
     return OwnTop(run, origin, cut)
+
+
+def _pool(collection: Collection, qids: list[str], pool: str, k: int) -> tuple[list[str], str]:
+    """The documents to choose from, and what to call them."""
+    if pool != "candidates":
+        docnos = [docno for docno, _ in collection.documents()]
+        return docnos, f"all {len(docnos)} documents"
+    stage = first_stage(collection, k)
+    docnos = sorted({row.docno for qid in qids for row in stage.get(qid, [])})
+    return docnos, f"the {len(docnos)} documents that BM25 finds for these queries"
 
 
 def _best_of(
