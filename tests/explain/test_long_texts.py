@@ -18,7 +18,8 @@ from whyrank.explain.scored import BUDGET
 from whyrank.learning.trained import as_ranker
 from whyrank.rankers.load import load
 from whyrank.rankers.passages import BestPassage
-from whyrank.text.words import word_spans
+from whyrank.rankers.ranker import Ranker, Scores, Source
+from whyrank.text.words import word_spans, words
 
 WORDS = ["cat", "dog", "sat", "mat", "berlin", "people", "live", "tree", "house", "runs", "fast", "red", "blue"]
 QUERY = "how many people live in berlin"
@@ -126,6 +127,25 @@ def test_the_words_that_matter_are_found_among_five_thousand():
     best = max(found.sentences, key=lambda one: one.effect)
     assert "red cat" in text[best.start : best.end]
     assert len(found.sentences) <= BUDGET // 4
+
+
+def test_words_that_matter_only_together_are_looked_for_where_not_all_words_can_be_tried():
+    """The ranker asks for a cat or a dog, whichever, and a little for all else; both stand in one strong sentence."""
+
+    class Either(Ranker):
+        kind, name, source = "test", "either", Source("a test", "exact")
+
+        def fingerprint(self):
+            return "either"
+
+        def scores(self, pairs, progress=None):
+            held = [words(text) for _, text in pairs]
+            return Scores(np.array([bool({"cat", "dog"} & set(one)) + 1e-4 * len(one) for one in held]), cut=0)
+
+    text = " ".join(f"w{i}" + ("." if i % 10 == 9 else "") for i in range(600)).replace(". w", ". W")
+    found = explain(Either(), "a pet", f"{text} The cat and dog sat. {text}", remove="delete")
+    assert found.coverage.tried < found.coverage.read == 1205 and found.coverage.calls <= BUDGET
+    assert {"cat", "dog"} in [set(one.words) for one in found.joint]
 
 
 def test_sentences_have_bounds_of_their_own():

@@ -26,6 +26,10 @@ from whyrank.rankers.ranker import Pair, Ranker
 from whyrank.text.tokens import Span
 from whyrank.text.words import WordSpan, word_spans
 
+#: Where not all words can be tried, one text of so many is left to what comes after them: words together, words of
+#: both texts, the smallest change.
+KEPT = 5
+
 
 class WordSearch:
     """The effects of the words of one pair of texts; `remove` makes the removal for the part of the document that
@@ -84,15 +88,20 @@ class WordSearch:
     def _words_to_try(self, sentences: Sequence[SentenceEffect]) -> list[WordSpan]:
         """The words of the sentences that change the score most, as many as the budget allows, in their order."""
         strongest = sorted(sentences, key=lambda one: -abs(one.effect))
-        found: list[WordSpan] = []
-        new: set[Pair] = set()
-        for word in (word for one in strongest for word in self.read if one.start <= word.start < one.end):
-            needed = {self._without_word(word), self._without(self._read_places[word.word])}
-            if len(new | set(self.texts.missing(needed))) > self.texts.left:
-                break
-            new |= set(self.texts.missing(needed))
-            found.append(word)
+        every = [word for one in strongest for word in self.read if one.start <= word.start < one.end]
+        found, left = self._within(every, self.texts.left), self.texts.left
+        if len(found) < len(every):
+            found = self._within(every, left - left // KEPT)
         return sorted(found, key=lambda word: word.start)
+
+    def _within(self, words: Sequence[WordSpan], most: int) -> list[WordSpan]:
+        """The first words, as many as so many texts are enough for."""
+        new: set[Pair] = set()
+        for number, word in enumerate(words):
+            new |= set(self.texts.missing({self._without_word(word), self._without(self._read_places[word.word])}))
+            if len(new) > most:
+                return list(words[:number])
+        return list(words)
 
     def _joint(
         self, effects: dict[str, float], sentences: Sequence[SentenceEffect], chosen: Sequence[WordSpan]
