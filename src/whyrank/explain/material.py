@@ -67,7 +67,8 @@ class Sources:
             raise UserError(f"no candidate has the id {quoted(name)}", todo=nearest(name, map(str, by_id)))
         if looks_like_id:
             self.caller.say(f"{quoted(name)} is no file and there is no collection: it is taken as the text")
-        return Candidate(None, name)
+        same = (one for one in self.candidates if one.text == name)
+        return next(same, Candidate(None, name))
 
     def _read(self, one: Candidate) -> Candidate:
         """Checked, and without its markup where that is asked for."""

@@ -23,7 +23,8 @@ def verdict(found: Explanation, most: int = 3) -> list[str]:
         return [*_why_not(found, found.why_not), *_words(found, most)]
     if found.versus is not None:
         return [*_versus(found, found.versus, most)]
-    return [f"The score is {found.score:.2f}.", *_words(found, most)]
+    whose = "The score is" if found.docid is None else f"{found.docid} scores"
+    return [f"{whose} {found.score:.2f}.", *_words(found, most)]
 
 
 def in_full(found: Explanation, most: int = 3) -> list[str]:
@@ -73,14 +74,16 @@ def _spoken(one: WordContrast, second: str) -> str:
 
 
 def _why_not(found: Explanation, why: WhyNot) -> Iterator[str]:
-    place = f"{found.name} is at rank {why.rank} of {why.of} with {found.score:.2f}"
+    if not why.among_candidates:
+        yield f"{found.name} is not among the candidates: {_lost(why)}, and this ranker never sees it."
+    place = f"{found.name} is" if why.among_candidates else "If it did, it would be"
+    place = f"{place} at rank {why.rank} of {why.of} with {found.score:.2f}"
     if why.rank <= why.top:
-        yield f"{place}: among the first {why.top} already."
+        first = "the first" if why.top == 1 else f"among the first {why.top}"
+        yield f"{place}: {first}{' already' if why.among_candidates else ''}."
         return
     yield f"{place}; the first {f'{why.top} have' if why.top > 1 else 'has'} {why.needed:.2f} or more."
-    if not why.among_candidates:
-        yield f"It is not among the candidates: {_lost(why)}, and this ranker never sees it."
-    elif why.listed_at is not None and why.listed_at != why.rank:
+    if why.among_candidates and why.listed_at is not None and why.listed_at != why.rank:
         yield f"The list had it at rank {why.listed_at}."
     if why.missing:
         yield f"It lacks {_quoted(why.missing)} of the query."
@@ -120,12 +123,13 @@ def heads(found: Explanation) -> Iterator[str]:
     behind = found.heads
     if behind is None:
         return
-    strongest = [one for one in behind.heads if one.share is not None][:3]
-    named = ", ".join(f"{one.head} ({percent(one.share)})" for one in strongest)
-    yield (
-        f"With fillers for '{behind.word}' the score is {behind.without:.2f}; the heads that carry most of that "
-        f"difference are {named}."
+    carry = [(one.head, one.share) for one in behind.heads if one.share is not None and one.share > 0]
+    strongest = sorted(carry, key=lambda one: -one[1])[:3]
+    named = ", ".join(f"{head} ({percent(share)})" for head, share in strongest)
+    carried = (
+        f"the heads that carry most of that difference are {named}" if named else "no head carries any of that"
     )
+    yield f"With fillers for '{behind.word}' the score is {behind.without:.2f}; {carried}."
     groups = [f"the {len(one.heads)} {one.name} {percent(one.share)}" for one in behind.groups]
     if groups:
         yield f"Together, {' and '.join(groups)}."
@@ -146,6 +150,8 @@ def not_covered(found: Explanation) -> Iterator[str]:
             f"Of {about.read} words, {about.tried} were taken away one by one: those of the sentences without "
             f"which the score changes most ({counted(about.calls, 'text')} scored)."
         )
+    if len(found.terms) > 1:
+        yield "Each word is taken away by itself: what they add need not sum to the score."
     yield from _account(found)
     if about.query_words:
         were = plural(about.query_words, "was", "were")
