@@ -130,7 +130,7 @@ def test_the_words_that_matter_are_found_among_five_thousand():
 
 
 def test_words_that_matter_only_together_are_looked_for_where_not_all_words_can_be_tried():
-    """The ranker asks for a cat or a dog, whichever, and a little for all else; both stand in one strong sentence."""
+    """The ranker asks for a cat or a dog, whichever, and a little for all else; both stand in one sentence."""
 
     class Either(Ranker):
         kind, name, source = "test", "either", Source("a test", "exact")

@@ -3,8 +3,9 @@
     surplus(G) = |effect(G)| - max(|sum of effect(w), w in G|, |sum of those of the sign of effect(G)|)
 
 A group of terms whose surplus is large holds words that stand in for each other. (By the first sum alone, a word
-that raises the score and one that lowers it would, where both together do what the first one does by itself.) It is
-narrowed as in delta debugging (Zeller & Hildebrandt 2002): parts are put back as long as what is left still has a surplus.
+that raises the score and one that lowers it would, where both together do what the first one does by itself.)
+It is narrowed as in delta debugging (Zeller & Hildebrandt 2002): parts are put back as long as what is left still
+has a surplus.
 """
 
 from __future__ import annotations
