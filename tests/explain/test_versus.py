@@ -113,7 +113,7 @@ def test_a_lost_document_that_this_ranker_would_put_first_is_said_to_be_lost():
     found = explain(Sum(dog=1.0), "1", "b", collection=collection, run={"1": _rows("a", "c")}, top=1)
     said = found.verdict()
     assert "b is not among the candidates: BM25 does not find it" in said[0]
-    assert said[1] == "If it did, it would be at rank 1 of 3 with 1.00: the first."
+    assert said[1] == "If it did, the document would be at rank 1 of 3 with 1.00: the first."
 
 
 def test_equal_scores_rank_as_they_are_listed():

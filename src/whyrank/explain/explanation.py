@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from whyrank.core.results import Result
 from whyrank.explain.account import Heads, Mechanism
-from whyrank.explain.sentences import in_full, verdict
+from whyrank.explain.sentences import in_full, named, verdict
 from whyrank.explain.tree import Node, tree_of
 from whyrank.plots.marked_text import draw_highlighted_text
 
@@ -224,7 +224,7 @@ class Explanation(Result):
 
     @property
     def name(self) -> str:
-        return self.docid if self.docid is not None else "the document"
+        return named(self.docid)
 
     def verdict(self) -> list[str]:
         """The answer in a few sentences."""

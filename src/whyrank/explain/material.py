@@ -16,6 +16,7 @@ from whyrank.collections.hits import Fields, Hits, hits_of, read_hits
 from whyrank.collections.records import Run
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError, nearest, quoted
+from whyrank.explain.sentences import named
 from whyrank.text.markup import count_tags, without_markup
 from whyrank.text.words import word_spans
 
@@ -33,7 +34,7 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        return self.docid if self.docid is not None else "the document"
+        return named(self.docid)
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,22 @@ NAMED = 0.1
 MOST_QUOTED = 7
 
 
+def named(docid: str | None, otherwise: str = "the document") -> str:
+    """What a document is called in a sentence; an id that is only a number is said to be a document's."""
+    if docid is None:
+        return otherwise
+    return f"document {docid}" if docid.isdecimal() else docid
+
+
 def verdict(found: Explanation, most: int = 3) -> list[str]:
-    """Two to four sentences: the question that was asked, answered."""
+    """The question that was asked, answered in a few sentences."""
+    cut = list(_cut_off(found))
     if found.why_not is not None:
-        return [*_why_not(found, found.why_not), *_words(found, most)]
+        return [*_why_not(found, found.why_not), *cut, *_words(found, most)]
     if found.versus is not None:
-        return [*_versus(found, found.versus, most)]
-    whose = "The score is" if found.docid is None else f"{found.docid} scores"
-    return [f"{whose} {found.score:.2f}.", *_words(found, most)]
+        return [*_versus(found, found.versus, most), *cut]
+    whose = "The score is" if found.docid is None else f"{found.name} scores"
+    return [f"{whose} {found.score:.2f}.", *_words(found, most), *cut]
 
 
 def in_full(found: Explanation, most: int = 3) -> list[str]:
@@ -45,7 +53,7 @@ def _words(found: Explanation, most: int) -> Iterator[str]:
 
 
 def _versus(found: Explanation, other: Versus, most: int) -> Iterator[str]:
-    first, second = found.name, other.docid or "the other document"
+    first, second = found.name, named(other.docid, "the other document")
     yield f"{first} scores {found.score:.2f}, {second} {other.score:.2f}: {found.score - other.score:.2f} apart."
     towards = [one for one in other.words if one.difference > 0][:most]
     if towards:
@@ -76,7 +84,7 @@ def _spoken(one: WordContrast, second: str) -> str:
 def _why_not(found: Explanation, why: WhyNot) -> Iterator[str]:
     if not why.among_candidates:
         yield f"{found.name} is not among the candidates: {_lost(why)}, and this ranker never sees it."
-    place = f"{found.name} is" if why.among_candidates else "If it did, it would be"
+    place = f"{found.name} is" if why.among_candidates else "If it did, the document would be"
     place = f"{place} at rank {why.rank} of {why.of} with {found.score:.2f}"
     if why.rank <= why.top:
         first = "the first" if why.top == 1 else f"among the first {why.top}"
@@ -125,18 +133,16 @@ def heads(found: Explanation) -> Iterator[str]:
         return
     carry = [(one.head, one.share) for one in behind.heads if one.share is not None and one.share > 0]
     strongest = sorted(carry, key=lambda one: -one[1])[:3]
-    named = ", ".join(f"{head} ({percent(share)})" for head, share in strongest)
-    carried = (
-        f"the heads that carry most of that difference are {named}" if named else "no head carries any of that"
-    )
+    those = ", ".join(f"{head} ({percent(share)})" for head, share in strongest)
+    carried = f"the heads with the largest shares of that are {those}" if those else "no head carries any of that"
     yield f"With fillers for '{behind.word}' the score is {behind.without:.2f}; {carried}."
     groups = [f"the {len(one.heads)} {one.name} {percent(one.share)}" for one in behind.groups]
     if groups:
         yield f"Together, {' and '.join(groups)}."
 
 
-def not_covered(found: Explanation) -> Iterator[str]:
-    """What this explanation is not about, if there is something."""
+def _cut_off(found: Explanation) -> Iterator[str]:
+    """What the ranker never saw of the document."""
     about = found.coverage
     if about.read < about.words:
         yield (
@@ -145,6 +151,11 @@ def not_covered(found: Explanation) -> Iterator[str]:
         )
     if found.truncation is not None and found.truncation.best_score > found.score:
         yield f"Had it read the best passage instead, the score would be {found.truncation.best_score:.2f}."
+
+
+def not_covered(found: Explanation) -> Iterator[str]:
+    """What this explanation is not about, if there is something."""
+    about = found.coverage
     if about.tried < about.read:
         yield (
             f"Of {about.read} words, {about.tried} were taken away one by one: those of the sentences without "
