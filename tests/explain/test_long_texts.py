@@ -167,6 +167,23 @@ def test_a_long_query_is_bounded_too(rankers):
         explain(rankers["bi-encoder"], query, "a red cat", budget=3)
 
 
+@pytest.mark.parametrize("name", ["cross-encoder", "bi-encoder"])
+def test_a_query_longer_than_the_model_is_said_to_be_cut(rankers, name):
+    """What is said to be read is what the score depends on."""
+    query = " ".join(f"{word}{i}" for i in range(10) for word in WORDS)
+    ranker, text = rankers[name], "a red cat"
+    found = explain(ranker, query, text)
+    read = 130 - found.coverage.query_unread
+    assert 0 < read < 130
+    assert f"{found.ranker} reads the first {read} of the query's 130 words." in found.verdict()
+    kept = " ".join(query.split()[:read])
+    whole, other, shorter = ranker.score(
+        [(query, text), (f"{kept} {long_text(130)}", text), (kept.rsplit(" ", 1)[0], text)]
+    )
+    assert whole == pytest.approx(other, abs=1e-5) and abs(whole - shorter) > 1e-6
+    assert {one.word for one in found.query_terms} <= set(kept.split())
+
+
 def test_the_figure_of_a_long_text_shows_what_matters(tmp_path):
     text = f"{long_text(2500)} A zebra sat here. {long_text(2500, seed=1)}"
     collection = Collection.from_records("t", {"a": "red zebra", "b": "blue dog", "c": "a dog"}, {"1": "cat"})

@@ -82,7 +82,8 @@ class Truncation:
 class Coverage:
     """What an explanation is about: the document's words, those of them that the ranker reads (the first
     `characters` characters), those that were taken away by themselves, and how many texts were scored.
-    `query_words` counts the query's distinct words that were not taken away."""
+    `query_words` counts the query's distinct words that were not taken away, `query_unread` all its words that the
+    ranker does not read, as the query is too long."""
 
     words: int
     read: int
@@ -90,6 +91,7 @@ class Coverage:
     characters: int
     calls: int
     query_words: int = 0
+    query_unread: int = 0
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from whyrank.evaluation.estimate import percent
 from whyrank.pages.numbers import counted, plural
+from whyrank.text.words import word_spans
 
 if TYPE_CHECKING:
     from whyrank.explain.explanation import Explanation, Lift, TermEffect, Versus, WhyNot, WordContrast
@@ -142,8 +143,11 @@ def heads(found: Explanation) -> Iterator[str]:
 
 
 def _cut_off(found: Explanation) -> Iterator[str]:
-    """What the ranker never saw of the document."""
+    """What the ranker never saw of the query and the document."""
     about = found.coverage
+    if about.query_unread:
+        asked = len(word_spans(found.query))
+        yield f"{found.ranker} reads the first {asked - about.query_unread} of the query's {asked} words."
     if about.read < about.words:
         yield (
             f"{found.ranker} reads the first {about.read} of the document's {about.words} words; the others "

@@ -22,6 +22,7 @@ from whyrank.explain.parts import places_of, sentences_of
 from whyrank.explain.removal import Removal
 from whyrank.explain.scored import ScoredTexts
 from whyrank.explain.together import joint_effects
+from whyrank.explain.truncation import query_characters_read
 from whyrank.rankers.ranker import Pair, Ranker
 from whyrank.text.tokens import Span
 from whyrank.text.words import WordSpan, word_spans
@@ -53,8 +54,11 @@ class WordSearch:
 
     def found(self) -> Words:
         """The effect of each word of the document, of each distinct word, of each sentence, each query word."""
-        asked = places_of(word_spans(self.query))
-        tried = dict(list(asked.items())[: max(1, self.texts.left // 4)])
+        every = word_spans(self.query)
+        reach = query_characters_read(self.texts.ranker, self.query, self.text)
+        asked, unread = places_of(every), [word for word in every if word.start >= reach]
+        read = places_of([word for word in every if word.start < reach])
+        tried = dict(list(read.items())[: max(1, self.texts.left // 4)])
         self.texts.score("query words", [self.whole, *map(self._without_in_query, tried.values())])
         sentences = self._sentences()
         chosen = self._words_to_try(sentences)
@@ -72,7 +76,8 @@ class WordSearch:
             sentences=sentences,
             joint=self._joint(effects, sentences, chosen),
             coverage=Coverage(
-                self.words, len(self.read), len(chosen), self.characters, len(self.texts), len(asked) - len(tried)
+                self.words, len(self.read), len(chosen), self.characters, len(self.texts), len(asked) - len(tried),
+                len(unread),
             ),
         )  # fmt: skip
 
