@@ -137,6 +137,20 @@ def test_a_word_that_raises_and_one_that_lowers_do_not_stand_in_for_each_other()
     assert found.joint == () and "each partly replaces" not in found.in_words()
 
 
+def test_an_effect_that_is_written_as_nothing_is_not_named():
+    class Weak(Ranker):
+        kind, name, source = "test", "weak", Source("a test", "exact")
+
+        def fingerprint(self):
+            return "weak"
+
+        def scores(self, pairs, progress=None):
+            return Scores(np.array([0.001 * ("cat" in words(text)) for _, text in pairs]), cut=0)
+
+    said = explain(Weak(), "a pet", "A red cat.").verdict()
+    assert said == ["The score is 0.00.", "No word of the document changes it by 0.005 or more by itself."]
+
+
 def test_the_document_is_named_by_its_id():
     hits = [{"id": "x", "text": "A red cat."}, {"id": "y", "text": "A dog."}]
     said = []

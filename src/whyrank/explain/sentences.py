@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 #: A word that lowers the score is named where it does so by this share of the largest rise.
 NAMED = 0.1
+#: What is written as 0.00 is not named.
+LEAST = 0.005
 #: Words of a set that are written out.
 MOST_QUOTED = 7
 
@@ -42,14 +44,16 @@ def in_full(found: Explanation, most: int = 3) -> list[str]:
 
 
 def _words(found: Explanation, most: int) -> Iterator[str]:
-    up = [term for term in found.terms if term.effect > 0][:most]
-    down = [term for term in reversed(found.terms) if term.effect < 0][:most]
+    up = [term for term in found.terms if term.effect >= LEAST][:most]
+    down = [term for term in reversed(found.terms) if term.effect <= -LEAST][:most]
+    if not up and not down:
+        yield "No word of the document changes it by 0.005 or more by itself."
     if up:
         yield f"It would fall most without {_listed(up)}."
     if down and down[0].effect < -NAMED * max((term.effect for term in up), default=0):
         yield f"It would rise without {_listed(down)}."
     held = max(found.query_terms, key=lambda term: term.effect, default=None)
-    if held is not None and held.effect > 0:
+    if held is not None and held.effect >= LEAST:
         yield f"Of the query's words, '{held.word}' matters most ({-held.effect:+.2f} without it)."
 
 
