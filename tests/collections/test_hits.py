@@ -49,6 +49,13 @@ def test_fields_are_as_given_and_the_longest_text_is_guessed_last():
     assert (found.documents[0].docid, found.documents[0].text) == ("x", "news item one two")
 
 
+def test_a_field_with_several_texts_is_guessed_as_solr_returns_them():
+    rows = [{"id": "1", "title_t": ["Cats"], "body_txt": ["A red cat sat.", "It slept."], "n": [3]}]
+    found = hits_of({"response": {"docs": rows}})
+    assert str(found.fields) == "id from id, text from body_txt"
+    assert found.documents[0].text == "A red cat sat. It slept."
+
+
 @pytest.mark.parametrize(
     ("value", "fields", "says"),
     [

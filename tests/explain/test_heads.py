@@ -101,4 +101,6 @@ def test_a_bi_encoders_heads_and_a_page(real, tmp_path):
 def test_the_command_prints_the_heads(tmp_path):
     words = ("explain", "--ranker", "bi-minilm-l3", "--query", QUERY, "--doc", TEXT, "--heads")
     done = whyrank(*words, cwd=tmp_path)
-    assert done.returncode == 0 and "the heads that carry most" in done.stdout.replace("\n", " "), done.stderr
+    assert done.returncode == 0 and "the heads with the largest shares" in done.stdout.replace("\n", " "), (
+        done.stderr
+    )

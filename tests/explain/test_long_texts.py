@@ -18,7 +18,8 @@ from whyrank.explain.scored import BUDGET
 from whyrank.learning.trained import as_ranker
 from whyrank.rankers.load import load
 from whyrank.rankers.passages import BestPassage
-from whyrank.text.words import word_spans
+from whyrank.rankers.ranker import Ranker, Scores, Source
+from whyrank.text.words import word_spans, words
 
 WORDS = ["cat", "dog", "sat", "mat", "berlin", "people", "live", "tree", "house", "runs", "fast", "red", "blue"]
 QUERY = "how many people live in berlin"
@@ -128,6 +129,25 @@ def test_the_words_that_matter_are_found_among_five_thousand():
     assert len(found.sentences) <= BUDGET // 4
 
 
+def test_words_that_matter_only_together_are_looked_for_where_not_all_words_can_be_tried():
+    """The ranker asks for a cat or a dog, whichever, and a little for all else; both stand in one sentence."""
+
+    class Either(Ranker):
+        kind, name, source = "test", "either", Source("a test", "exact")
+
+        def fingerprint(self):
+            return "either"
+
+        def scores(self, pairs, progress=None):
+            held = [words(text) for _, text in pairs]
+            return Scores(np.array([bool({"cat", "dog"} & set(one)) + 1e-4 * len(one) for one in held]), cut=0)
+
+    text = " ".join(f"w{i}" + ("." if i % 10 == 9 else "") for i in range(600)).replace(". w", ". W")
+    found = explain(Either(), "a pet", f"{text} The cat and dog sat. {text}", remove="delete")
+    assert found.coverage.tried < found.coverage.read == 1205 and found.coverage.calls <= BUDGET
+    assert {"cat", "dog"} in [set(one.words) for one in found.joint]
+
+
 def test_sentences_have_bounds_of_their_own():
     text = "one two three. " * 3 + "word " * 100
     words = word_spans(text)
@@ -145,6 +165,23 @@ def test_a_long_query_is_bounded_too(rankers):
     assert "120 words of the query were not taken away." in found.in_words()
     with pytest.raises(UserError, match="3 scored texts cannot explain a score; give 20 or more"):
         explain(rankers["bi-encoder"], query, "a red cat", budget=3)
+
+
+@pytest.mark.parametrize("name", ["cross-encoder", "bi-encoder"])
+def test_a_query_longer_than_the_model_is_said_to_be_cut(rankers, name):
+    """What is said to be read is what the score depends on."""
+    query = " ".join(f"{word}{i}" for i in range(10) for word in WORDS)
+    ranker, text = rankers[name], "a red cat"
+    found = explain(ranker, query, text)
+    read = 130 - found.coverage.query_unread
+    assert 0 < read < 130
+    assert f"{found.ranker} reads the first {read} of the query's 130 words." in found.verdict()
+    kept = " ".join(query.split()[:read])
+    whole, other, shorter = ranker.score(
+        [(query, text), (f"{kept} {long_text(130)}", text), (kept.rsplit(" ", 1)[0], text)]
+    )
+    assert whole == pytest.approx(other, abs=1e-5) and abs(whole - shorter) > 1e-6
+    assert {one.word for one in found.query_terms} <= set(kept.split())
 
 
 def test_the_figure_of_a_long_text_shows_what_matters(tmp_path):

@@ -60,7 +60,8 @@ def test_an_explanation_is_one_more_column_of_the_rows_that_a_cutoff_left():
     ranked = pipeline(FRAME[["qid", "query"]].drop_duplicates())
     assert list(ranked["docno"]) == ["a", "c"] and list(ranked["rank"]) == [0, 0]
     for row in ranked.itertuples():
-        assert row.explanation == whyrank.explain(BM25, row.query, hits=[row.text]).in_words()
+        named = [{"id": row.docno, "text": row.text}]
+        assert row.explanation == whyrank.explain(BM25, row.query, hits=named).in_words()
     assert "'red'" in ranked["explanation"].iloc[0] and "'dog'" in ranked["explanation"].iloc[1]
 
 

@@ -96,7 +96,7 @@ def test_why_not_on_top():
     assert [(one.way, one.words) for one in second.why_not.lifts] == [("removed", ("bad",)), ("added", ("cat",))]
     assert "It lacks 'cat' of the query." in " ".join(found.verdict())
     first = explain(Sum(cat=3.0), "cat", "a", hits=hits, top=1)
-    assert first.why_not.lifts == () and "among the first 1 already" in first.verdict()[0]
+    assert first.why_not.lifts == () and "the first already" in first.verdict()[0]
 
 
 def test_a_document_that_an_earlier_stage_lost_is_said_to_be_lost():
@@ -106,6 +106,39 @@ def test_a_document_that_an_earlier_stage_lost_is_said_to_be_lost():
     found = explain(ranker, "1", "b", collection=collection, run=run, top=1)
     assert not found.why_not.among_candidates and found.why_not.of == 3
     assert "the stage before lost it" in " ".join(found.verdict())
+
+
+def test_a_lost_document_that_this_ranker_would_put_first_is_said_to_be_lost():
+    collection = Collection.from_records("t", {"a": "cat", "b": "dog", "c": "cat cat"}, {"1": "cat"})
+    found = explain(Sum(dog=1.0), "1", "b", collection=collection, run={"1": _rows("a", "c")}, top=1)
+    said = found.verdict()
+    assert "b is not among the candidates: BM25 does not find it" in said[0]
+    assert said[1] == "If it did, the document would be at rank 1 of 3 with 1.00: the first."
+
+
+def test_equal_scores_rank_as_they_are_listed():
+    hits = [{"id": "a", "text": "A cat."}, {"id": "b", "text": "A cat."}, {"id": "c", "text": "A cat here."}]
+    ranks = [explain(Sum(cat=1.0), "cat", one, hits=hits, top=1).why_not.rank for one in "abc"]
+    assert ranks == [1, 2, 3]
+
+
+def test_the_text_of_a_candidate_is_that_candidate():
+    texts = ["A cat.", "A dog here."]
+    found = explain(Sum(dog=1.0), "cat", "A cat.", hits=texts, top=1)
+    assert (found.docid, found.why_not.rank, found.why_not.of, found.why_not.among_candidates) == ("0", 2, 2, True)
+
+
+def test_candidates_are_scored_once():
+    scored = []
+
+    class Counted(Sum):
+        def scores(self, pairs, progress=None):
+            scored.extend(pairs)
+            return super().scores(pairs, progress)
+
+    hits = [f"A cat number {i} here." for i in range(9)]
+    explain(Counted(cat=1.0, number=-1.0), "cat", "3", hits=hits, top=1)
+    assert max(scored.count(("cat", text)) for i, text in enumerate(hits) if i not in (0, 3)) == 1
 
 
 def test_a_real_cross_encoder_changes_places_as_it_is_said(real, tmp_path):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from whyrank.collections.collection import Collection
+from whyrank.core.caller import Caller
 from whyrank.core.errors import UserError
 from whyrank.explain.api import explain
 from whyrank.explain.explanation import Explanation
@@ -115,6 +116,47 @@ def test_words_that_stand_in_for_each_other_are_found():
     (joint,) = [one for one in found.joint if set(one.words) == {"cat", "dog"}]
     assert joint.effect == 1 and joint.single == 0
     assert "each partly replaces the others" in found.in_words()
+
+
+def test_a_word_that_raises_and_one_that_lowers_do_not_stand_in_for_each_other():
+    """'bad' lowers the score only where there is a cat: without both the score falls by what the cat adds."""
+
+    class Spoiled(Ranker):
+        kind, name, source = "test", "spoiled", Source("a test", "exact")
+
+        def fingerprint(self):
+            return "spoiled"
+
+        def scores(self, pairs, progress=None):
+            held = [set(words(text)) for _, text in pairs]
+            return Scores(np.array([("cat" in one) * (2.0 - ("bad" in one)) for one in held]), cut=0)
+
+    found = explain(Spoiled(), "a pet", "One bad cat sat here. Nothing more to see.")
+    effects = {one.word: one.effect for one in found.terms}
+    assert (effects["cat"], effects["bad"]) == (1, -1)
+    assert found.joint == () and "each partly replaces" not in found.in_words()
+
+
+def test_an_effect_that_is_written_as_nothing_is_not_named():
+    class Weak(Ranker):
+        kind, name, source = "test", "weak", Source("a test", "exact")
+
+        def fingerprint(self):
+            return "weak"
+
+        def scores(self, pairs, progress=None):
+            return Scores(np.array([0.001 * ("cat" in words(text)) for _, text in pairs]), cut=0)
+
+    said = explain(Weak(), "a pet", "A red cat.").verdict()
+    assert said == ["The score is 0.00.", "No word of the document changes it by 0.005 or more by itself."]
+
+
+def test_the_document_is_named_by_its_id():
+    hits = [{"id": "x", "text": "A red cat."}, {"id": "y", "text": "A dog."}]
+    said = []
+    found = explain(BM25, "red cat", hits=hits, caller=Caller(say=said.append))
+    assert found.verdict()[0].startswith("x scores ")
+    assert "x is explained: bm25 puts it first of 2" in said
 
 
 @pytest.mark.parametrize("way", ["replace", "delete"])

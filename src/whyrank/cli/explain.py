@@ -121,7 +121,10 @@ def _mechanism(title: str, how: Mechanism) -> Table:
     from whyrank.explain.mechanism_report import columns_of, written
 
     names = [name for name in (how.weight, how.match) if name]
-    table = Table("query", "document", *names, "adds", title=f"{title}: {how.family}", title_justify="left")
+    table = Table(
+        "query", "document", *names, "adds", title=f"{title}: {how.family}", title_justify="left",
+        caption=how.note, caption_justify="left",
+    )  # fmt: skip
     for one in sorted(how.parts, key=lambda part: -abs(part.contribution))[:SHOWN]:
         values = [written(name, value) or "" for name, value in columns_of(how, one)]
         table.add_row(one.query, one.document or "", *values, f"{one.contribution:+.2f}")
@@ -143,11 +146,13 @@ def coloured(found: Explanation) -> Text:
 
 
 def _next(found: Explanation, ranker: str, out: Path | None) -> list[str]:
-    """Turn the dial of the word that matters most; or the page."""
+    """The page; and the dial that swaps two documents, else that of the word that matters most."""
     steps = [f"open {out / 'report.html'} in a browser"] if out is not None else []
+    turn = found.versus.turn if found.versus is not None else None
     held = max(found.query_terms, key=lambda one: one.effect, default=None)
-    if held is not None and ranker != "bm25":
-        steps.append(
-            command("edit", "--ranker", ranker, "--down", f"{held.word}=5", "--preview", "--collection", "demo")
-        )
+    way, dial = "--down", f"{held.word}=5" if held is not None and held.effect > 0 else None
+    if turn is not None:
+        way, dial = f"--{turn.direction}", f"{turn.term}={turn.scale:g}"
+    if dial is not None and found.why_not is None and ranker != "bm25":
+        steps.append(command("edit", "--ranker", ranker, way, dial, "--preview", "--collection", "demo"))
     return steps or [command("explain", "--help")]

@@ -134,8 +134,11 @@ def _longest(rows: Sequence[Mapping[str, Any]]) -> str | None:
     sizes: dict[str, int] = {}
     for row in rows:
         for key, value in row.items():
-            if isinstance(value, str) and " " in value.strip() and key not in (*IDS, *TITLES):
-                sizes[key] = sizes.get(key, 0) + len(value)
+            texts = value if isinstance(value, list) else [value]
+            if not texts or not all(isinstance(one, str) for one in texts) or key in (*IDS, *TITLES):
+                continue
+            if any(" " in one.strip() for one in texts):
+                sizes[key] = sizes.get(key, 0) + sum(map(len, texts))
     return max(sizes, key=lambda key: sizes[key], default=None)
 
 

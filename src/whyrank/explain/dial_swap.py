@@ -29,8 +29,12 @@ def smallest_turn(ranker: Ranker, words: Sequence[str], above: Pair, below: Pair
         dial = Dial.of(ranker)
     except UnclearSign:
         return None
-    turns = [_Turn(dial, word, way, above, below).smallest() for word in words[:MOST_WORDS] for way in DIRECTIONS]
-    return min((one for one in turns if one is not None), key=lambda one: one.scale, default=None)
+    best: DialTurn | None = None
+    for word in words[:MOST_WORDS]:
+        for way in DIRECTIONS:
+            found = _Turn(dial, word, way, above, below).smallest(LARGEST_SCALE if best is None else best.scale)
+            best = found if best is None or (found is not None and found.scale < best.scale) else best
+    return best
 
 
 class _Turn:
@@ -39,11 +43,12 @@ class _Turn:
     def __init__(self, dial: Dial, word: str, direction: str, above: Pair, below: Pair) -> None:
         self.dial, self.word, self.direction, self.pairs = dial, word, direction, [above, below]
 
-    def smallest(self) -> DialTurn | None:
+    def smallest(self, most: float) -> DialTurn | None:
+        """None where no scale up to `most` is enough."""
         scale, low = 2.0, 1.0
         while (found := self._swapped(scale)) is None:
             low, scale = scale, 2 * scale
-            if scale > LARGEST_SCALE:
+            if low >= most or scale > LARGEST_SCALE:
                 return None
         for _ in range(HALVINGS):
             middle = (low + found.scale) / 2

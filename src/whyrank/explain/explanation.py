@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from whyrank.core.results import Result
 from whyrank.explain.account import Heads, Mechanism
-from whyrank.explain.sentences import in_full, verdict
+from whyrank.explain.sentences import in_full, named, verdict
 from whyrank.explain.tree import Node, tree_of
 from whyrank.plots.marked_text import draw_highlighted_text
 
@@ -82,7 +82,8 @@ class Truncation:
 class Coverage:
     """What an explanation is about: the document's words, those of them that the ranker reads (the first
     `characters` characters), those that were taken away by themselves, and how many texts were scored.
-    `query_words` counts the query's distinct words that were not taken away."""
+    `query_words` counts the query's distinct words that were not taken away, `query_unread` all its words that the
+    ranker does not read, as the query is too long."""
 
     words: int
     read: int
@@ -90,6 +91,7 @@ class Coverage:
     characters: int
     calls: int
     query_words: int = 0
+    query_unread: int = 0
 
 
 @dataclass(frozen=True)
@@ -224,7 +226,7 @@ class Explanation(Result):
 
     @property
     def name(self) -> str:
-        return self.docid if self.docid is not None else "the document"
+        return named(self.docid)
 
     def verdict(self) -> list[str]:
         """The answer in a few sentences."""

@@ -16,6 +16,7 @@ from whyrank.collections.hits import Fields, Hits, hits_of, read_hits
 from whyrank.collections.records import Run
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError, nearest, quoted
+from whyrank.explain.sentences import named
 from whyrank.text.markup import count_tags, without_markup
 from whyrank.text.words import word_spans
 
@@ -33,7 +34,7 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        return self.docid if self.docid is not None else "the document"
+        return named(self.docid)
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,8 @@ class Sources:
             raise UserError(f"no candidate has the id {quoted(name)}", todo=nearest(name, map(str, by_id)))
         if looks_like_id:
             self.caller.say(f"{quoted(name)} is no file and there is no collection: it is taken as the text")
-        return Candidate(None, name)
+        same = (one for one in self.candidates if one.text == name)
+        return next(same, Candidate(None, name))
 
     def _read(self, one: Candidate) -> Candidate:
         """Checked, and without its markup where that is asked for."""

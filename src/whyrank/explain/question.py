@@ -10,13 +10,14 @@ from typing import Any
 
 from whyrank.collections.collection import Collection
 from whyrank.core.errors import UserError
+from whyrank.core.progress import Progress
 from whyrank.core.runs import Run
 from whyrank.explain.beside import bm25_account, bm25_over, stage_rank
 from whyrank.explain.explained import Explained
 from whyrank.explain.explanation import Explanation, Versus, WhyNot, Words
 from whyrank.explain.heads import heads_of
 from whyrank.explain.inside import Inside
-from whyrank.explain.material import Asked, Candidate
+from whyrank.explain.material import Asked, Candidate, Sources
 from whyrank.explain.mechanism import mechanism_of
 from whyrank.explain.removal import removal
 from whyrank.explain.scored import ScoredTexts
@@ -63,7 +64,7 @@ class Question:
             raise UserError("top is for a document among candidates", todo="give document, and hits or a run")
         if document is None and not candidates:
             raise UserError("there is no document to explain", todo="give document, or hits, or a run")
-        chosen = sources.document(document) if document is not None else _first(ranker, query, candidates)
+        chosen = sources.document(document) if document is not None else _best(ranker, query, sources, candidates)
         other = None if versus is None else sources.document(versus)
         if other is not None and other.text == chosen.text:
             raise UserError("both documents have the same text", todo="give two that differ")
@@ -135,16 +136,29 @@ class Question:
         return versus_of(texts, other, found, words, (search.without, below.without))
 
     def _why_not(self, top: int, texts: ScoredTexts, search: WordSearch, found: Words, place: Run) -> WhyNot:
-        best = _first(self.ranker, self.query, self.candidates)
-        carried = () if best.text == self.document.text else self._words(best, self._texts(place))[1].terms
         texts.allow(len(self.candidates) + self.budget // 2)
+        texts.score("candidates", [(self.query, one.text) for one in self.candidates])
+        best = max(self.candidates, key=lambda one: texts[self.query, one.text])
+        carried = () if best.text == self.document.text else self._words(best, self._texts(place))[1].terms
         analyzer = None if self.collection is None else self.collection.analyzer
         return why_not(
             texts, self.query, self.document, found, self.candidates, top, search.without, carried, analyzer
         )
 
 
-def _first(ranker: Ranker, query: str, candidates: Sequence[Candidate]) -> Candidate:
+def _best(ranker: Ranker, query: str, sources: Sources, candidates: Sequence[Candidate]) -> Candidate:
+    """The candidate that the ranker puts first; that is said."""
+    if len(candidates) < 2:
+        return candidates[0]
+    with sources.caller.progress("candidates", len(candidates), "texts") as advance:
+        best = _first(ranker, query, candidates, advance)
+    sources.caller.say(f"{best.name} is explained: {ranker.name} puts it first of {len(candidates)}")
+    return best
+
+
+def _first(
+    ranker: Ranker, query: str, candidates: Sequence[Candidate], progress: Progress | None = None
+) -> Candidate:
     """The candidate that the ranker puts first."""
-    scores = ranker.score([(query, one.text) for one in candidates])
+    scores = ranker.score([(query, one.text) for one in candidates], progress)
     return candidates[int(scores.argmax())]

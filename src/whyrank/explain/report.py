@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from whyrank.explain.explanation import Explanation, TermEffect, Versus
 from whyrank.explain.mechanism_report import add_heads, add_mechanism
-from whyrank.explain.sentences import heads, not_covered, together
+from whyrank.explain.sentences import heads, named, not_covered, together
 from whyrank.pages.numbers import counted
 from whyrank.pages.page import Cell, Data, Report
 from whyrank.pages.text import marked
@@ -49,12 +49,12 @@ def _title(found: Explanation) -> str:
     if found.why_not is not None:
         return f"Why is {found.name} at rank {found.why_not.rank}?"
     if found.versus is not None:
-        return f"Why is {found.name} above {found.versus.docid or 'the other document'}?"
+        return f"Why is {found.name} above {named(found.versus.docid, 'the other document')}?"
     return f"Why does {found.ranker} score {found.name} {found.score:.2f}?"
 
 
 def _versus(page: Report, found: Explanation, other: Versus) -> None:
-    below = other.docid or "the other document"
+    below = named(other.docid, "the other document")
     page.heading(f"{found.name} against {below}")
     rows: list[list[Cell]] = [
         [one.word, _effect(one.above), _effect(one.below), f"{one.difference:+.3f}"] for one in other.words

@@ -7,23 +7,35 @@ from typing import TYPE_CHECKING
 
 from whyrank.evaluation.estimate import percent
 from whyrank.pages.numbers import counted, plural
+from whyrank.text.words import word_spans
 
 if TYPE_CHECKING:
     from whyrank.explain.explanation import Explanation, Lift, TermEffect, Versus, WhyNot, WordContrast
 
 #: A word that lowers the score is named where it does so by this share of the largest rise.
 NAMED = 0.1
+#: What is written as 0.00 is not named.
+LEAST = 0.005
 #: Words of a set that are written out.
 MOST_QUOTED = 7
 
 
+def named(docid: str | None, otherwise: str = "the document") -> str:
+    """What a document is called in a sentence; an id that is only a number is said to be a document's."""
+    if docid is None:
+        return otherwise
+    return f"document {docid}" if docid.isdecimal() else docid
+
+
 def verdict(found: Explanation, most: int = 3) -> list[str]:
-    """Two to four sentences: the question that was asked, answered."""
+    """The question that was asked, answered in a few sentences."""
+    cut = list(_cut_off(found))
     if found.why_not is not None:
-        return [*_why_not(found, found.why_not), *_words(found, most)]
+        return [*_why_not(found, found.why_not), *cut, *_words(found, most)]
     if found.versus is not None:
-        return [*_versus(found, found.versus, most)]
-    return [f"The score is {found.score:.2f}.", *_words(found, most)]
+        return [*_versus(found, found.versus, most), *cut]
+    whose = "The score is" if found.docid is None else f"{found.name} scores"
+    return [f"{whose} {found.score:.2f}.", *_words(found, most), *cut]
 
 
 def in_full(found: Explanation, most: int = 3) -> list[str]:
@@ -32,19 +44,21 @@ def in_full(found: Explanation, most: int = 3) -> list[str]:
 
 
 def _words(found: Explanation, most: int) -> Iterator[str]:
-    up = [term for term in found.terms if term.effect > 0][:most]
-    down = [term for term in reversed(found.terms) if term.effect < 0][:most]
+    up = [term for term in found.terms if term.effect >= LEAST][:most]
+    down = [term for term in reversed(found.terms) if term.effect <= -LEAST][:most]
+    if not up and not down:
+        yield "No word of the document changes it by 0.005 or more by itself."
     if up:
         yield f"It would fall most without {_listed(up)}."
     if down and down[0].effect < -NAMED * max((term.effect for term in up), default=0):
         yield f"It would rise without {_listed(down)}."
     held = max(found.query_terms, key=lambda term: term.effect, default=None)
-    if held is not None and held.effect > 0:
+    if held is not None and held.effect >= LEAST:
         yield f"Of the query's words, '{held.word}' matters most ({-held.effect:+.2f} without it)."
 
 
 def _versus(found: Explanation, other: Versus, most: int) -> Iterator[str]:
-    first, second = found.name, other.docid or "the other document"
+    first, second = found.name, named(other.docid, "the other document")
     yield f"{first} scores {found.score:.2f}, {second} {other.score:.2f}: {found.score - other.score:.2f} apart."
     towards = [one for one in other.words if one.difference > 0][:most]
     if towards:
@@ -73,14 +87,16 @@ def _spoken(one: WordContrast, second: str) -> str:
 
 
 def _why_not(found: Explanation, why: WhyNot) -> Iterator[str]:
-    place = f"{found.name} is at rank {why.rank} of {why.of} with {found.score:.2f}"
+    if not why.among_candidates:
+        yield f"{found.name} is not among the candidates: {_lost(why)}, and this ranker never sees it."
+    place = f"{found.name} is" if why.among_candidates else "If it did, the document would be"
+    place = f"{place} at rank {why.rank} of {why.of} with {found.score:.2f}"
     if why.rank <= why.top:
-        yield f"{place}: among the first {why.top} already."
+        first = "the first" if why.top == 1 else f"among the first {why.top}"
+        yield f"{place}: {first}{' already' if why.among_candidates else ''}."
         return
     yield f"{place}; the first {f'{why.top} have' if why.top > 1 else 'has'} {why.needed:.2f} or more."
-    if not why.among_candidates:
-        yield f"It is not among the candidates: {_lost(why)}, and this ranker never sees it."
-    elif why.listed_at is not None and why.listed_at != why.rank:
+    if why.among_candidates and why.listed_at is not None and why.listed_at != why.rank:
         yield f"The list had it at rank {why.listed_at}."
     if why.missing:
         yield f"It lacks {_quoted(why.missing)} of the query."
@@ -120,20 +136,22 @@ def heads(found: Explanation) -> Iterator[str]:
     behind = found.heads
     if behind is None:
         return
-    strongest = [one for one in behind.heads if one.share is not None][:3]
-    named = ", ".join(f"{one.head} ({percent(one.share)})" for one in strongest)
-    yield (
-        f"With fillers for '{behind.word}' the score is {behind.without:.2f}; the heads that carry most of that "
-        f"difference are {named}."
-    )
+    carry = [(one.head, one.share) for one in behind.heads if one.share is not None and one.share > 0]
+    strongest = sorted(carry, key=lambda one: -one[1])[:3]
+    those = ", ".join(f"{head} ({percent(share)})" for head, share in strongest)
+    carried = f"the heads with the largest shares of that are {those}" if those else "no head carries any of that"
+    yield f"With fillers for '{behind.word}' the score is {behind.without:.2f}; {carried}."
     groups = [f"the {len(one.heads)} {one.name} {percent(one.share)}" for one in behind.groups]
     if groups:
         yield f"Together, {' and '.join(groups)}."
 
 
-def not_covered(found: Explanation) -> Iterator[str]:
-    """What this explanation is not about, if there is something."""
+def _cut_off(found: Explanation) -> Iterator[str]:
+    """What the ranker never saw of the query and the document."""
     about = found.coverage
+    if about.query_unread:
+        asked = len(word_spans(found.query))
+        yield f"{found.ranker} reads the first {asked - about.query_unread} of the query's {asked} words."
     if about.read < about.words:
         yield (
             f"{found.ranker} reads the first {about.read} of the document's {about.words} words; the others "
@@ -141,11 +159,18 @@ def not_covered(found: Explanation) -> Iterator[str]:
         )
     if found.truncation is not None and found.truncation.best_score > found.score:
         yield f"Had it read the best passage instead, the score would be {found.truncation.best_score:.2f}."
+
+
+def not_covered(found: Explanation) -> Iterator[str]:
+    """What this explanation is not about, if there is something."""
+    about = found.coverage
     if about.tried < about.read:
         yield (
             f"Of {about.read} words, {about.tried} were taken away one by one: those of the sentences without "
             f"which the score changes most ({counted(about.calls, 'text')} scored)."
         )
+    if len(found.terms) > 1:
+        yield "Each word is taken away by itself: what they add need not sum to the score."
     yield from _account(found)
     if about.query_words:
         were = plural(about.query_words, "was", "were")

@@ -1,9 +1,11 @@
 """Words that matter only together: found by taking many away at once, and narrowed down to the fewest.
 
-    surplus(G) = |effect(G)| - |sum of effect(w), w in G|
+    surplus(G) = |effect(G)| - max(|sum of effect(w), w in G|, |sum of those of the sign of effect(G)|)
 
-A group of terms whose surplus is large holds words that stand in for each other. It is narrowed as in delta
-debugging (Zeller & Hildebrandt 2002): parts are put back as long as what is left still has a surplus.
+A group of terms whose surplus is large holds words that stand in for each other. (By the first sum alone, a word
+that raises the score and one that lowers it would, where both together do what the first one does by itself.)
+It is narrowed as in delta debugging (Zeller & Hildebrandt 2002): parts are put back as long as what is left still
+has a surplus.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ def joint_effects(
 
     `groups` are where to look: the terms of each sentence, and all terms. The strongest are tried two by two.
     """
-    with texts.search("words together", MOST_SCORED):
+    with texts.search("words together", min(MOST_SCORED, 2 * texts.left // 3)):
         return _Search(texts, whole, without, effects).found(groups)
 
 
@@ -55,8 +57,11 @@ class _Search:
         sizes = [*self.effects.values(), *(self._effect(group) or 0.0 for group in known)]
         least = LEAST * max(map(abs, sizes), default=0.0)
         wide = [group for group in known if len(group) > 2 and self._surplus(group) > least]
-        wide.sort(key=lambda group: -self._surplus(group))
-        narrow = [self._narrowed(group, least) for group in wide[:NARROWED]]
+        wide.sort(key=lambda group: (-(self._surplus(group) // least), len(group)))
+        narrow: list[Group] = []
+        for group in wide:
+            if len(narrow) < NARROWED and not any(self._accounts_for(one, group, least) for one in narrow):
+                narrow.append(self._narrowed(group, least))
         kept = dict.fromkeys(g for g in [*known, *narrow] if len(g) == 2 or g in narrow)
         joint = [
             JointEffect(group, self._effect(group) or 0.0, self._single(group))
@@ -64,6 +69,10 @@ class _Search:
             if self._surplus(group) > least > 0
         ]
         return tuple(sorted(joint, key=lambda one: abs(one.single) - abs(one.effect)))
+
+    def _accounts_for(self, part: Group, group: Group, least: float) -> bool:
+        """Whether a part of a group has what surplus the group has."""
+        return set(part) <= set(group) and self._surplus(group) - self._surplus(part) <= least
 
     def _narrowed(self, group: Group, least: float) -> Group:
         """The fewest of its terms that still have a surplus, as far as the budget goes."""
@@ -95,4 +104,7 @@ class _Search:
 
     def _surplus(self, group: Group) -> float:
         joint = self._effect(group)
-        return 0.0 if joint is None else abs(joint) - abs(self._single(group))
+        if joint is None:
+            return 0.0
+        same = sum(self.effects[word] for word in group if self.effects[word] * joint > 0)
+        return abs(joint) - max(abs(self._single(group)), abs(same))

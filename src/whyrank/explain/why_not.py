@@ -37,6 +37,7 @@ def why_not(
     stems_of = analyzer or Analyzer()
     others = [one for one in candidates if one.docid != expected.docid or one.docid is None]
     texts.score("candidates", [(query, one.text) for one in others])
+    before = [texts[query, one.text] for one in others if _listed_before(one, expected)]
     scores = sorted((texts[query, one.text] for one in others), reverse=True)
     held, stems = set(words_of(expected.text)), set(stems_of(expected.text))
     every = list(dict.fromkeys(words_of(query)))
@@ -54,8 +55,9 @@ def why_not(
         return None if chosen is None else Lift(kind, chosen, *_placed(texts[change(chosen)], scores))
 
     lifts = (lift("removed", lowering, without), lift("added", adding, added))
+    rank = 1 + sum(score > found.score for score in scores) + before.count(found.score)
     return WhyNot(
-        rank=_placed(found.score, scores)[1], of=len(others) + 1, top=top, needed=needed, missing=missing,
+        rank=rank, of=len(others) + 1, top=top, needed=needed, missing=missing,
         listed_at=expected.rank, among_candidates=len(others) < len(candidates),
         lifts=tuple(one for one in lifts if one is not None),
     )  # fmt: skip
@@ -64,6 +66,11 @@ def why_not(
 def _carriers(carried_by: Sequence[TermEffect], held: set[str], missing: Sequence[str]) -> list[str]:
     strongest = [one.word for one in carried_by if one.effect > 0 and one.word not in held]
     return [word for word in strongest if word not in missing][:FROM_TOP]
+
+
+def _listed_before(one: Candidate, expected: Candidate) -> bool:
+    """Of two candidates with the same score the one listed first is first; a newcomer comes after both."""
+    return expected.rank is None or (one.rank is not None and one.rank < expected.rank)
 
 
 def _placed(score: float, others: Sequence[float]) -> tuple[float, int]:

@@ -22,9 +22,14 @@ from whyrank.explain.parts import places_of, sentences_of
 from whyrank.explain.removal import Removal
 from whyrank.explain.scored import ScoredTexts
 from whyrank.explain.together import joint_effects
+from whyrank.explain.truncation import query_characters_read
 from whyrank.rankers.ranker import Pair, Ranker
 from whyrank.text.tokens import Span
 from whyrank.text.words import WordSpan, word_spans
+
+#: Where not all words can be tried, one text of so many is left to what comes after them: words together, words of
+#: both texts, the smallest change.
+KEPT = 5
 
 
 class WordSearch:
@@ -49,8 +54,11 @@ class WordSearch:
 
     def found(self) -> Words:
         """The effect of each word of the document, of each distinct word, of each sentence, each query word."""
-        asked = places_of(word_spans(self.query))
-        tried = dict(list(asked.items())[: max(1, self.texts.left // 4)])
+        every = word_spans(self.query)
+        reach = query_characters_read(self.texts.ranker, self.query, self.text)
+        asked, unread = places_of(every), [word for word in every if word.start >= reach]
+        read = places_of([word for word in every if word.start < reach])
+        tried = dict(list(read.items())[: max(1, self.texts.left // 4)])
         self.texts.score("query words", [self.whole, *map(self._without_in_query, tried.values())])
         sentences = self._sentences()
         chosen = self._words_to_try(sentences)
@@ -68,7 +76,8 @@ class WordSearch:
             sentences=sentences,
             joint=self._joint(effects, sentences, chosen),
             coverage=Coverage(
-                self.words, len(self.read), len(chosen), self.characters, len(self.texts), len(asked) - len(tried)
+                self.words, len(self.read), len(chosen), self.characters, len(self.texts), len(asked) - len(tried),
+                len(unread),
             ),
         )  # fmt: skip
 
@@ -84,15 +93,20 @@ class WordSearch:
     def _words_to_try(self, sentences: Sequence[SentenceEffect]) -> list[WordSpan]:
         """The words of the sentences that change the score most, as many as the budget allows, in their order."""
         strongest = sorted(sentences, key=lambda one: -abs(one.effect))
-        found: list[WordSpan] = []
-        new: set[Pair] = set()
-        for word in (word for one in strongest for word in self.read if one.start <= word.start < one.end):
-            needed = {self._without_word(word), self._without(self._read_places[word.word])}
-            if len(new | set(self.texts.missing(needed))) > self.texts.left:
-                break
-            new |= set(self.texts.missing(needed))
-            found.append(word)
+        every = [word for one in strongest for word in self.read if one.start <= word.start < one.end]
+        found, left = self._within(every, self.texts.left), self.texts.left
+        if len(found) < len(every):
+            found = self._within(every, left - left // KEPT)
         return sorted(found, key=lambda word: word.start)
+
+    def _within(self, words: Sequence[WordSpan], most: int) -> list[WordSpan]:
+        """The first words, as many as so many texts are enough for."""
+        new: set[Pair] = set()
+        for number, word in enumerate(words):
+            new |= set(self.texts.missing({self._without_word(word), self._without(self._read_places[word.word])}))
+            if len(new) > most:
+                return list(words[:number])
+        return list(words)
 
     def _joint(
         self, effects: dict[str, float], sentences: Sequence[SentenceEffect], chosen: Sequence[WordSpan]
