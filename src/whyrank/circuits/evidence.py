@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
 
 from whyrank.axioms.axiom import plain_variant
 from whyrank.axioms.pair import MinimalPair
 from whyrank.circuits.attention_tests import AttentionTests, idf_against_matching, texts_of
 from whyrank.circuits.counting import count_not_flag, length, saturation
+from whyrank.circuits.curves.completeness import NamedCircuit
+from whyrank.circuits.curves.held_out import Split
+from whyrank.circuits.curves.measure import CurveSizes, CurvesWork
+from whyrank.circuits.curves.results import FaithfulnessCurves
 from whyrank.circuits.example import short_pair, worked_example
 from whyrank.circuits.faithfulness import RANDOM_CIRCUITS, faithfulness
 from whyrank.circuits.head import Head
@@ -58,6 +62,7 @@ class Sizes:
     senders: int = 100
     ablations: int = 100
     randoms: int = RANDOM_CIRCUITS
+    curves: CurveSizes = field(default_factory=CurveSizes)
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,7 @@ class Measured(TypedDict, total=False):
     saturation: Saturation | None
     count_not_flag: dict[str, Curve]
     length: Length | None
+    curves: dict[str, FaithfulnessCurves]
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,7 @@ class Evidence:
     seed: int
     stages: Stages
     progress: OpenProgress
+    split: Split | None = None
 
     def roles(self, found: Found) -> tuple[Roles, AttentionSummary]:
         """The heads of each role, and the tests that say so."""
@@ -126,7 +133,15 @@ class Evidence:
             values |= self._counted(roles[MATCHING]) | self._length(roles[MATCHING])
         if roles[MATCHING] and roles[SCORING]:
             values["matching_to_scoring"] = typed("independence", MatchingToScoring, lambda: self._sent(roles))
+        if self.split is not None:
+            values["curves"] = self._curves(found, roles, self.split)
         return values
+
+    def _curves(self, found: Found, roles: Roles, split: Split) -> dict[str, FaithfulnessCurves]:
+        circuits = [NamedCircuit("the circuit", tuple(found.heads), roles)]
+        return CurvesWork(
+            self.ranker, split, found, circuits, self.sizes.curves, self.seed, self.stages, self.progress
+        ).measured()
 
     def _faithfulness(self, found: Found, roles: Roles) -> dict[str, Faithfulness]:
         return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from whyrank.circuits.curves.figures import curve_figures
 from whyrank.circuits.graph import circuit_graph
 from whyrank.circuits.results import (
     EMBED,
@@ -49,7 +50,7 @@ def circuit_figures(circuit: Circuit) -> Figures:
         figures["length"] = _length(circuit.length)
     if circuit.senders:
         figures["senders"] = _senders(circuit.senders)
-    return figures
+    return figures | curve_figures(circuit.curves)
 
 
 def _graph(circuit: Circuit) -> Figure:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from whyrank.axioms.scored_pair import TextCounts
+from whyrank.circuits.curves.results import FaithfulnessCurves
 from whyrank.circuits.head import Head
 from whyrank.circuits.threshold import KEPT
 from whyrank.core.errors import UserError, located
@@ -286,6 +287,7 @@ class Circuit(Result):
 
     FILE: ClassVar[str] = "circuit.json"
     COMMAND: ClassVar[str] = "circuit"
+    FORMAT: ClassVar[int] = 3
 
     ranker: str
     ended: str
@@ -309,6 +311,8 @@ class Circuit(Result):
     saturation: Saturation | None = None
     count_not_flag: dict[str, Curve] = field(default_factory=dict)
     length: Length | None = None
+    #: By set of pairs, what parts of all sizes keep of the gap, on queries that the search did not use.
+    curves: dict[str, FaithfulnessCurves] = field(default_factory=dict)
     #: A data frame, one row per pair: the texts that were scored, those given, and the scores of both.
     pair_frame: Any = field(default=None, repr=False, compare=False, metadata={"table": True})
 

@@ -1,5 +1,7 @@
 """What parts of a ranker keep of the gap, against plain hooks on the Hugging Face module."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -202,3 +204,16 @@ def test_the_whole_measure_and_a_kill(ranker, tmp_path, monkeypatch):
     first = found.completeness[0]
     assert first.name == "matching"
     assert first.incompleteness == pytest.approx(abs(first.of_circuit.value - first.of_ranker.value))
+
+
+def test_one_pair_has_no_other_pair_to_take_values_from(ranker):
+    alone = replace(work(ranker), split=split_queries({"TFC1": pairs("TFC1", 1)}))
+    assert {one.held for one in alone.measured()["TFC1"].curves} == {"baseline", "mean"}
+
+
+def test_an_order_may_be_the_searchs(ranker):
+    steps = (Step(0, ("logits",), None, 0.2, 0.6, {}, 9, {"L0.H1": 0.5}, 12),)
+    searched = replace(work(ranker), found=Found(steps, ()), sizes=CurveSizes(4, 4, 0, 0))
+    found = searched.measured()["TFC1"]
+    assert found.curve(order=PATH) and not found.curve(EDGES) and not found.curve(order=RANDOM)
+    assert found.ranked["heads, path patching"][0] == "L0.H1" and found.edge_pairs == 0

@@ -89,19 +89,23 @@ def kept(
     live: Iterable[Live],
     held: str = BASELINE,
     *,
+    reference: Sequence[MinimalPair] | None = None,
     seed: int = 0,
     shards: Path | None = None,
     progress: OpenProgress = no_progress,
 ) -> Kept:
-    """What is left of the gap for each set of live nodes, all other `nodes` held."""
+    """What is left of the gap for each set of live nodes, all other `nodes` held; `reference`: the pairs that
+    means and other pairs' values are of, these ones unless given."""
     sets = {one: SiteSet(tuple(node for node in nodes if node not in one)) for one in dict.fromkeys(live)}
     work = _Work(ranker, pairs, SitePlan(tuple(one for one in sets.values() if one.sites)), shards, progress)
     if held == BASELINE:
         frame = work.swept("baseline", Activation("noise"))
         left = frame["patched"] - frame["base"]
     else:
-        frame = work.swept(f"{held}-noise", Ablation(held, "noise", seed).with_reference(pairs))
-        other = work.swept(f"{held}-denoise", Ablation(held, "denoise", seed).with_reference(pairs))
+        frame, other = (
+            work.swept(f"{held}-{way}", Ablation(held, way, seed).with_reference(reference or pairs))
+            for way in ("noise", "denoise")
+        )
         assert (frame[["pair", "site"]] == other[["pair", "site"]]).all(axis=None)
         left = frame["patched"] - other["patched"]
     return _kept(frame, left, sets, seed)

@@ -30,6 +30,7 @@ from whyrank.circuits.curves.results import (
     LAYER_MATCHED,
     PATH,
     RANDOM,
+    RESAMPLE,
     CircuitKept,
     Completeness,
     FaithfulnessCurves,
@@ -89,7 +90,7 @@ class CurvesWork:
         curves: list[SizeCurve] = []
         circuits: list[CircuitKept] = []
         completeness: list[Completeness] = []
-        for held in HOLDS:
+        for held in self._holds(name):
             orders = self._orders if held == BASELINE else {ATTRIBUTION: self._orders[ATTRIBUTION]}
             asked = [live for one in self.circuits for live in one.asked(self._nodes, self.seed)]
             found = self._kept(name, pairs, self._nodes, orders, held, asked)
@@ -120,8 +121,13 @@ class CurvesWork:
         live = [frozenset(order[:size]) for some in orders.values() for order in some for size in sizes_of(nodes)]
         shards = self.stages.shards(f"curves-{name}-{len(nodes)}-{held}")
         return kept(
-            self.ranker, pairs, nodes, [*live, *more], held, seed=self.seed, shards=shards, progress=self.progress
-        )
+            self.ranker, pairs, nodes, [*live, *more], held, reference=self.split.measured[name], seed=self.seed,
+            shards=shards, progress=self.progress,
+        )  # fmt: skip
+
+    def _holds(self, name: str) -> Sequence[str]:
+        """Another pair's values need another pair."""
+        return [held for held in HOLDS if held != RESAMPLE or len(self.split.measured[name]) > 1]
 
     @cached_property
     def _nodes(self) -> Order:
