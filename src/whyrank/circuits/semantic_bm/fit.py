@@ -11,13 +11,21 @@ import numpy as np
 import pandas as pd
 
 from whyrank.circuits.head import Head, all_heads
+from whyrank.circuits.semantic_bm.bilinear import Bilinear
 from whyrank.circuits.semantic_bm.features import Columns
 from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
 from whyrank.circuits.semantic_bm.models import Bench, draw_heads
 from whyrank.circuits.semantic_bm.outcome import Outcome, held_out, regression, run_protocol
 from whyrank.circuits.semantic_bm.protocol import LEAST_SAMPLES, Protocol, default_protocol, paper_protocol
 from whyrank.circuits.semantic_bm.ranker import Model, SemanticBMRanker, base_ranker
-from whyrank.circuits.semantic_bm.results import SEMANTIC_BM, Choice, Example, Regression, SemanticBM
+from whyrank.circuits.semantic_bm.results import (
+    SEMANTIC_BM,
+    Choice,
+    Example,
+    Regression,
+    SemanticBM,
+    SharedAlpha,
+)
 from whyrank.circuits.semantic_bm.rivals import Counts, Rivals, lexical
 from whyrank.circuits.semantic_bm.samples import Samples
 from whyrank.collections.collection import Collection
@@ -67,6 +75,7 @@ def fit(
         paper_models=_by_length(paper, choices.heads),
         choices=tuple(work.choice(*one) for one in product((False, True), ("query", "pair"), (False, True))),
         example=_example(fitted, samples, default.groups[0].tested),
+        shared_alpha=work.shared_alpha(default),
         predictions=pd.concat(frames, ignore_index=True),
     )
 
@@ -107,6 +116,17 @@ class _Work:
         model = Model(choices.heads, line.intercept, line.slopes, choices.sep)
         fitted = SemanticBMRanker("semantic-bm", self.ranker, model, self.u0)
         return regression(line, choices.heads, estimates=weights), fitted
+
+    def shared_alpha(self, default: Outcome) -> SharedAlpha:
+        """Eq. 2 on the default protocol's training part."""
+        heads, (group,) = self.choices.heads, default.groups
+        found = Bilinear.fit(
+            default.bench.columns.shared(heads)[group.trained], self.samples.scores[group.trained]
+        )
+        alphas = {str(head): float(alpha) for head, alpha in zip(heads, found.alphas, strict=True)}
+        return SharedAlpha(
+            found.intercept, found.u0, found.match, found.interaction, alphas, found.losses[-1], found.free
+        )
 
     def choice(self, by_position: bool, split: str, sep: bool) -> Choice:
         """SemanticBM's Pearson under one combination of what the two protocols do differently."""

@@ -133,6 +133,7 @@ class _Measuring:
             spearman=self.part.spearman(predictions),
             ndcg=ndcg,
             ndcg_share=_share(ndcg, self.ceiling),
+            within=self.part.within(predictions),
         )
 
     def _by_group(self, fitted: Fitted) -> ByGroup:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from whyrank.core.runs import Manifest
 
 PREDICTIONS = "predictions.parquet"
-SEMANTIC_BM = "semantic_bm"
+SEMANTIC_BM, SHARED_ALPHA = "semantic_bm", "shared_alpha"
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,20 @@ class Regression:
 
 
 @dataclass(frozen=True)
+class SharedAlpha:
+    """Eq. 2 of the paper, fitted to the training part: `alphas` by head, times `match` for what the head reads and
+    `interaction` for that times IDF; its mean squared error, and that with all slopes free."""
+
+    intercept: float
+    u0: float
+    match: float
+    interaction: float
+    alphas: dict[str, float]
+    error: float
+    free_error: float
+
+
+@dataclass(frozen=True)
 class GroupSizes:
     """The samples of one regression."""
 
@@ -117,6 +131,8 @@ class Agreement:
     spearman: OverQueries
     ndcg: OverQueries | None
     ndcg_share: float | None
+    #: Pearson within each query, which differences between queries cannot make.
+    within: OverQueries | None = None
 
 
 @dataclass(frozen=True)
@@ -240,6 +256,7 @@ class SemanticBM(Result):
 
     FILE: ClassVar[str] = "semantic_bm.json"
     COMMAND: ClassVar[str] = "semantic-bm"
+    FORMAT: ClassVar[int] = 3
 
     ranker: BaseRanker
     collection: str
@@ -258,6 +275,7 @@ class SemanticBM(Result):
     paper_models: tuple[Regression, ...]
     choices: tuple[Choice, ...]
     example: Example
+    shared_alpha: SharedAlpha | None = None
     #: A data frame, one row per sample and protocol: the cross-encoder's score, and each model's.
     predictions: Any = field(default=(), repr=False, compare=False, metadata={"table": True})
 
