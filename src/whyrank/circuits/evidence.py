@@ -34,7 +34,7 @@ from whyrank.circuits.results import (
 from whyrank.circuits.roles import Roles, assign_roles, attention_summary
 from whyrank.circuits.search import sample
 from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
-from whyrank.circuits.senders import block_senders, matching_to_scoring
+from whyrank.circuits.senders import block_senders, matching_to_scoring, senders_by_token
 from whyrank.collections.idf import TokenIdf
 from whyrank.core.progress import OpenProgress
 from whyrank.core.stages import Stages
@@ -54,12 +54,13 @@ COUNTED = ("cumulative", "restore")
 @dataclass(frozen=True)
 class Sizes:
     """How many of each: texts read for the tests of attention, documents for TFC2 and LNC1, pairs for blocks as
-    senders and for ablations, random circuits."""
+    senders (whole, and by token) and for ablations, random circuits."""
 
     readings: int = 200
     counting: int = 40
     length: int = 100
     senders: int = 100
+    by_token: int = 24
     ablations: int = 100
     randoms: int = RANDOM_CIRCUITS
     curves: CurveSizes = field(default_factory=CurveSizes)
@@ -86,6 +87,7 @@ class Measured(TypedDict, total=False):
     count_not_flag: dict[str, Curve]
     length: Length | None
     curves: dict[str, FaithfulnessCurves]
+    senders_by_token: dict[str, tuple[SiteSummary, ...]]
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,9 @@ class Evidence:
             values |= self._counted(roles[MATCHING]) | self._length(roles[MATCHING])
         if roles[MATCHING] and roles[SCORING]:
             values["matching_to_scoring"] = typed("independence", MatchingToScoring, lambda: self._sent(roles))
+        values["senders_by_token"] = typed(
+            "senders-by-token", dict[str, tuple[SiteSummary, ...]], lambda: self._by_token(roles)
+        )
         if self.split is not None:
             values["curves"] = self._curves(found, roles, self.split)
         return values
@@ -160,6 +165,12 @@ class Evidence:
         return block_senders(
             self.ranker, matching, self._some(self.sizes.senders), seed=self.seed,
             shards=self.stages.shards("senders"), progress=self.progress,
+        )  # fmt: skip
+
+    def _by_token(self, roles: Roles) -> dict[str, tuple[SiteSummary, ...]]:
+        return senders_by_token(
+            self.ranker, roles, self._some(self.sizes.by_token), seed=self.seed,
+            shards=self.stages.shards("senders-by-token"), progress=self.progress,
         )  # fmt: skip
 
     def _sent(self, roles: Roles) -> MatchingToScoring:

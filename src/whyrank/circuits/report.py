@@ -82,8 +82,8 @@ def circuit_page(circuit: Circuit) -> Report:
     if circuit.saturation or circuit.length:
         page.heading("Do matching heads count?")
         _figures(page, circuit, "saturation", "count", "length")
-    if circuit.senders:
-        page.heading("What feeds the matching heads")
+    if circuit.senders or circuit.senders_by_token:
+        page.heading("What feeds the circuit")
         _figures(page, circuit, "senders")
     page.heading("Is it enough, is it needed?")
     _faithfulness(page, circuit)

@@ -172,12 +172,23 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Saturation:
-    """Attention of the term in the query to its injected occurrences, and to other document tokens, by k; for the
-    matching heads, each of them, and all other heads."""
+class RowsOfQuery:
+    """What some tokens of the query read of the injected occurrences and of other document tokens, by k."""
 
     injected: dict[str, Curve]
     other_tokens: dict[str, Curve]
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """Attention of the (selected) term in the query to its injected occurrences, and to document tokens that are
+    no query token, by k; for the matching heads, each of them, and all other heads. The same of the query's other
+    terms, and of all its tokens."""
+
+    injected: dict[str, Curve]
+    other_tokens: dict[str, Curve]
+    unselected: RowsOfQuery | None = None
+    every: RowsOfQuery | None = None
 
 
 @dataclass(frozen=True)
@@ -311,6 +322,9 @@ class Circuit(Result):
     saturation: Saturation | None = None
     count_not_flag: dict[str, Curve] = field(default_factory=dict)
     length: Length | None = None
+    #: By the receivers (logits, or the heads of a role), the blocks that send to them, each at the tokens of a
+    #: category.
+    senders_by_token: dict[str, tuple[SiteSummary, ...]] = field(default_factory=dict)
     #: By set of pairs, what parts of all sizes keep of the gap, on queries that the search did not use.
     curves: dict[str, FaithfulnessCurves] = field(default_factory=dict)
     #: A data frame, one row per pair: the texts that were scored, those given, and the scores of both.
