@@ -50,9 +50,12 @@ class Bench:
     heads: list[Head]
     lexical: Rivals
     seed: int = 0
+    #: Which collection each sample is of, where there are several.
+    strata: np.ndarray | None = None
 
     def groups(self) -> list[Group]:
-        return self.protocol.groups(self.columns.samples.qids, self.columns.samples.lengths, self.seed)
+        samples = self.columns.samples
+        return self.protocol.groups(samples.qids, samples.lengths, self.seed, self.strata)
 
     def of_heads(self, heads: Sequence[Head], parts: Sequence[str] = PARTS) -> Maker:
         """Columns of these heads: summed over positions, or side by side."""

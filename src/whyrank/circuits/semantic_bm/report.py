@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from whyrank.circuits.semantic_bm.figures import semantic_bm_figures
 from whyrank.circuits.semantic_bm.paper import paper_section
+from whyrank.circuits.semantic_bm.pooled_report import pooled_section
 from whyrank.circuits.semantic_bm.results import SemanticBM, SharedAlpha
 from whyrank.circuits.semantic_bm.tables import NAMES, models_table, spread_text, text_of
 from whyrank.pages.numbers import counted
@@ -36,6 +37,7 @@ def semantic_bm_page(result: SemanticBM) -> Report:
         data = (["qid", "docno", "cross-encoder", "SemanticBM"], test.to_numpy(dtype=object).tolist())
         page.figure(figures["predicted"], caption, data, "predicted")
     models_table(page, result.default, "Coefficients shared over positions, split by query")
+    pooled_section(page, result)
     page.heading("The paper's protocol")
     paper_section(page, result.default, result.paper)
     _choices(page, result)

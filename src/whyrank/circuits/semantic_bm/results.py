@@ -188,6 +188,29 @@ class ProtocolResult:
 
 
 @dataclass(frozen=True)
+class CollectionAgreement:
+    """How models that were fitted to all collections agree on the test part of one."""
+
+    protocol: str
+    models: tuple[Agreement, ...]
+    cross_encoder_ndcg: OverQueries | None
+
+    def model(self, name: str) -> Agreement | None:
+        return next((one for one in self.models if one.name == name), None)
+
+
+@dataclass(frozen=True)
+class OfCollection:
+    """One of several collections: what it has, and how well the models agree on it under each protocol."""
+
+    name: str
+    first_stage: str
+    queries: int
+    samples: int
+    protocols: tuple[CollectionAgreement, ...]
+
+
+@dataclass(frozen=True)
 class Choice:
     """SemanticBM's Pearson under one combination of what the two protocols do differently."""
 
@@ -276,6 +299,9 @@ class SemanticBM(Result):
     choices: tuple[Choice, ...]
     example: Example
     shared_alpha: SharedAlpha | None = None
+    #: Of several collections each one's own part, and the paper's Appendix G: one regression per query length.
+    by_collection: tuple[OfCollection, ...] = ()
+    by_length: ProtocolResult | None = None
     #: A data frame, one row per sample and protocol: the cross-encoder's score, and each model's.
     predictions: Any = field(default=(), repr=False, compare=False, metadata={"table": True})
 
