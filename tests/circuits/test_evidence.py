@@ -1,5 +1,7 @@
 """What is measured of a circuit once its heads are known, each by hand or by another library."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -16,7 +18,7 @@ from whyrank.circuits.head import Head, all_heads
 from whyrank.circuits.reading import Reading
 from whyrank.circuits.results import Edge, Found, Step
 from whyrank.circuits.roles import assign_roles, attention_summary
-from whyrank.circuits.senders import block_senders, matching_to_scoring
+from whyrank.circuits.senders import block_senders, matching_to_scoring, senders_by_token
 from whyrank.evaluation.estimate import Estimate
 from whyrank.interventions.api import patch
 from whyrank.rankers.load import load
@@ -215,6 +217,28 @@ def test_attention_to_occurrences_by_loops(ranker):
     assert [point.k for point in control] == [1, 2, 3]
 
 
+def test_rows_of_all_query_tokens_and_a_control_without_any(ranker):
+    """The document has a word of the query beside the injected one: it is no control."""
+    told = []
+    for pair in counting_pairs():
+        texts = [text.replace("dog", "red") for text in (pair.baseline, pair.perturbed)]
+        told.append(replace(pair, baseline=texts[0], perturbed=texts[1]))
+    found = saturation(ranker, [Head(1, 1)], told)
+    id_of = ranker.pieces.tokenizer.token_to_id
+    for i, pair in enumerate(told):
+        realised = realise_for_patching(pair, ranker)
+        reading = Reading.of(ranker, *realised.texts.perturbed)
+        pattern, ids = reading.attention[1, 1], reading.tokens.ids
+        (cat,) = [i for i in reading.query if ids[i] == id_of("cat")]
+        (red,) = [i for i in reading.query if ids[i] == id_of("red")]
+        injected = [j for j in reading.document if ids[j] == id_of("cat")]
+        control = [j for j in reading.document if ids[j] in (id_of("the"), id_of("sat"))]
+        for rows, curves in (([cat], found), ([red], found.unselected), ([cat, red], found.every)):
+            for columns, by_group in ((injected, curves.injected), (control, curves.other_tokens)):
+                expected = np.mean([float(pattern[row, columns].sum()) for row in rows])
+                assert by_group["L1.H1"].points[i].mean.value == pytest.approx(expected, abs=1e-6)
+
+
 def test_the_terms_place_in_the_query(ranker):
     tokens = Tokens([1, 9, 10, 2, 9, 2], [0] * 6, ["special", "query", "query", "special", "document", "special"],
                     [None] * 6, [None] * 6)  # fmt: skip
@@ -278,3 +302,25 @@ def test_blocks_send_into_each_head(ranker):
     rows = patch(ranker, pairs("TFC1"), method="path", sites="L1.resid", to="L1.H2.q,L1.H2.k,L1.H2.v").frame
     share = rows["effect"].sum() / (rows["perturbed"] - rows["base"]).sum()
     assert found["L1.H2"][3].share.value == pytest.approx(share, abs=1e-5)
+
+
+def test_blocks_send_at_the_tokens_of_a_kind(ranker):
+    """Against `patch`; and the kinds of tokens of the stream at a layer cover it."""
+    some, roles = (
+        pairs("TFC1"),
+        {"scoring": [Head(2, 1)], "matching": [Head(0, 1), Head(1, 2)], "other": [Head(2, 3)]},
+    )
+    found = senders_by_token(ranker, roles, some)
+    assert list(found) == ["logits", "scoring", "matching"]
+    to = "L0.H1.q,L0.H1.k,L0.H1.v,L1.H2.q,L1.H2.k,L1.H2.v"
+    for site in ("L1.resid@inj", "L0.mlp@query"):
+        rows = patch(ranker, some, method="path", sites=site, to=to).frame
+        share = rows["effect"].sum() / (rows["perturbed"] - rows["base"]).sum()
+        (own,) = [one for one in found["matching"] if one.site == site]
+        assert own.share.value == pytest.approx(share, abs=1e-5) and own.category == site.split("@")[1]
+    assert not [one for one in found["matching"] if one.layer > 1 or one.whole in ("L1.attn", "L1.mlp")]
+    changed = {
+        one.category for one in found["scoring"] if one.whole == "L0.resid" and abs(one.mean_effect.value) > 1e-5
+    }
+    assert changed == {"inj"}, "at the embeddings both sides differ in the injected word only"
+    assert {one.category for one in found["logits"] if abs(one.mean_effect.value) > 1e-5} == {"cls"}

@@ -222,3 +222,27 @@ def test_a_real_cross_encoder_is_fitted_by_two_of_the_papers_heads_and_loaded_ag
     assert again.model.layers == 9 and again.base.encoder.layers == 12
     pairs = [(pair.query, pair.text) for pair in samples.pairs[:3]]
     assert np.allclose(again.score(pairs), result.predictions["semantic_bm"][:3], atol=1e-4)
+
+
+def test_eq_2_is_found_again_and_within_queries_by_hand(material):
+    """Scores that are Eq. 2 by themselves: shared alphas 2 and -1, times 0.6 for matching and 0.8 with IDF."""
+    ranker, collection, samples, u0 = material
+    columns = Columns(samples, u0.rarity(samples.ids), ranker.encoder.heads)
+    slopes = np.array([0.5, 1.2, -0.6, 1.6, -0.8])
+    made = replace(samples, scores=1 + columns.shared(HEADS) @ slopes)
+    result = fit(ranker, collection, made, u0, Choices(HEADS, least=30))
+    found = result.shared_alpha
+    assert list(found.alphas.values()) == pytest.approx([2, -1], abs=1e-4) and found.u0 == pytest.approx(
+        0.5, abs=1e-4
+    )
+    assert (found.match, found.interaction) == pytest.approx((0.6, 0.8), abs=1e-4)
+    assert found.error == pytest.approx(0, abs=1e-8) and list(found.alphas) == ["L0.H3", "L1.H1"]
+    default = models_of(result.default)
+    assert default["shared_alpha"].pearson.value == pytest.approx(1) and default["shared_alpha"].rank == (4,)
+    test = result.test_part()
+    own = [np.corrcoef(some["cross_encoder"], some["bm25"])[0, 1] for _, some in test.groupby("qid")
+           if some["bm25"].nunique() > 1 and len(some) > 2]  # fmt: skip
+    assert default["bm25"].within.mean.value == pytest.approx(np.mean(own))
+    assert default["bm25"].within.mean.pairs == len(own)
+    page = semantic_bm_page(result)
+    assert any("Eq. 2 of the paper" in part for part in page._parts)

@@ -187,3 +187,18 @@ def test_a_circuit_without_matching_heads_is_refused(ranker, collection, tmp_pat
     (tmp_path / "circuit.json").write_text(json.dumps({"roles": {"matching": [], "scoring": ["L1.H1"]}}))
     with pytest.raises(UserError, match="no matching head"):
         semantic_bm(str(ranker), str(collection), out=tmp_path / "x", circuit=tmp_path)
+
+
+def test_several_collections_are_fitted_together(ranker, collection, tmp_path):
+    other = write_collection(tmp_path / "other", tiny_collection(queries=16, documents=60, seed=3))
+    how = ["--ranker", ranker, "--heads", HEADS, "--depth", 8, "--min-samples", 20]
+    finished = whyrank(
+        "semantic-bm", *how, "--collection", collection, "--collection", other, "-o", tmp_path / "run"
+    )
+    assert finished.returncode == 0, finished.stderr
+    result = SemanticBM.read(tmp_path / "run")
+    assert [one.name for one in result.by_collection] == ["tiny", "other"] and result.queries == 32
+    assert "Collection by collection" in (tmp_path / "run" / "report.html").read_text()
+    twice = whyrank("semantic-bm", *how, "--collection", other, "--collection", other, "-o", tmp_path / "again")
+    assert "is given twice" in one_line(twice)
+    assert not (tmp_path / "again").exists()

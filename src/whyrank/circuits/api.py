@@ -10,6 +10,8 @@ from typing import Any
 
 from whyrank.axioms.pair import MinimalPair, read_pairs
 from whyrank.axioms.scored_pair import TextCounts
+from whyrank.circuits.curves.held_out import split_queries
+from whyrank.circuits.curves.measure import CurveSizes
 from whyrank.circuits.evidence import COUNTING, LENGTH, Evidence, Sizes
 from whyrank.circuits.reading import cross_encoder
 from whyrank.circuits.results import Circuit, CircuitHead, Found, IdfSource
@@ -130,7 +132,12 @@ def circuit(
         threshold=Threshold.parse(threshold, decide), pairs_to_logits=pairs_to_logits,
         pairs_to_heads=pairs_to_heads, most_steps=search_steps, freeze_mlp=freeze_mlp, seed=seed,
     )  # fmt: skip
-    sizes = Sizes(readings=2 * pairs_to_heads, senders=pairs_to_heads, ablations=pairs_to_heads, randoms=randoms)
+    half = -(-pairs_to_heads // 2)
+    curves = CurveSizes(order=half, nodes=half, edges=-(-half // 2))
+    sizes = Sizes(
+        readings=2 * pairs_to_heads, senders=pairs_to_heads, ablations=pairs_to_heads, randoms=randoms,
+        by_token=-(-half // 2), curves=curves,
+    )  # fmt: skip
     request = CircuitRequest(search, sizes, seed)
     opened = open_cross_encoder(ranker, max_length, device, caller)
     given, rarity = _Given.of(pairs), _asked_idf(opened, idf, collection, caller)
@@ -177,9 +184,10 @@ def find_circuit(
     if not sets:
         raise UserError("no pairs to search with", todo="give TFC1 and STMC1 pairs: whyrank pairs --axiom ...")
     search = replace(request.search, seed=request.seed)
-    found = backward_search(ranker, sets, search, shards=stages.shards("search"), progress=progress)
+    split = split_queries(sets, seed=request.seed)
+    found = backward_search(ranker, split.searched, search, shards=stages.shards("search"), progress=progress)
     _check_found(found, search.threshold)
-    work = Evidence(ranker, pairs, sets, idf, FORMULA, request.sizes, request.seed, stages, progress)
+    work = Evidence(ranker, pairs, sets, idf, FORMULA, request.sizes, request.seed, stages, progress, split)
     roles, tests = work.roles(found)
     count = sum(map(len, pairs.values()))
     return Circuit(

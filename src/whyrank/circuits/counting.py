@@ -1,7 +1,8 @@
 """Do matching heads count? Attention over the number of occurrences (TFC2) and over length (LNC1).
 
 Saturation: what the query's term reads of its injected occurrences, summed, should rise fast and then flatten,
-while what it reads of the other document tokens, the control, stays level. A count, not a flag: with only the
+while what it reads of document tokens that are no query token, the control, stays level (the paper's Fig. 12); the
+same of the terms that were not selected (Fig. 13) and of all query tokens. A count, not a flag: with only the
 matching heads patched, the score should still grow with k. Length: what all query tokens read of the document, as
 a sum and as a mean over its tokens, before and after foreign sentences are added.
 """
@@ -17,7 +18,7 @@ from whyrank.axioms.pair import MinimalPair
 from whyrank.axioms.realise import realise, realise_for_patching
 from whyrank.circuits.head import Head, all_heads, together
 from whyrank.circuits.reading import Reading
-from whyrank.circuits.results import Curve, CurvePoint, Length, Saturation
+from whyrank.circuits.results import Curve, CurvePoint, Length, RowsOfQuery, Saturation
 from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.evaluation.bootstrap import clustered_intervals
 from whyrank.evaluation.curves import fit_curves
@@ -32,9 +33,11 @@ from whyrank.text.words import words
 if TYPE_CHECKING:
     import numpy as np
 
-#: Document tokens that are neither the term nor fillers: the control (as many for every k where terms are
-#: appended).
-CONTROL = ("other", "qterm-")
+#: Document tokens that are no word of the query and no fillers: of them those are the control whose word piece the
+#: query lacks, too (as many for every k where terms are appended).
+CONTROL = ("other",)
+#: Tokens of the query: those of the term, of all other words, and all.
+SELECTED, UNSELECTED, EVERY = QUERY_ROWS = ("selected", "unselected", "every")
 
 
 def saturation(
@@ -46,18 +49,22 @@ def saturation(
     """Attention of the term in the query to its k injected occurrences, and to other document tokens, by k: the
     mean over the matching heads, each of them, and the mean over all other heads; None where no pair shows it."""
     groups = _groups(ranker, heads)
-    found: dict[str, _ByK] = {name: _ByK() for name in ("injected", "other tokens")}
+    found = {name: (_ByK(), _ByK()) for name in QUERY_ROWS}
     with progress("attention over occurrences", len(pairs)) as advance:
         for pair in pairs:
             advance(1)
-            values = _term_attention(ranker, pair)
-            if values is None:
-                continue
-            for name, value in values.items():
-                found[name].add(pair, {group: float(value[chosen].mean()) for group, chosen in groups.items()})
-    if not found["injected"].rows:
+            for name, read in _query_attention(ranker, pair).items():
+                for by_k, value in zip(found[name], read, strict=True):
+                    by_k.add(pair, {group: float(value[chosen].mean()) for group, chosen in groups.items()})
+    curves = {
+        name: RowsOfQuery(injected.curves(fits=True), control.curves())
+        for name, (injected, control) in found.items()
+        if injected.rows
+    }
+    if SELECTED not in curves:
         return None
-    return Saturation(found["injected"].curves(fits=True), found["other tokens"].curves())
+    own = curves[SELECTED]
+    return Saturation(own.injected, own.other_tokens, curves.get(UNSELECTED), curves.get(EVERY))
 
 
 def count_not_flag(
@@ -119,23 +126,32 @@ def _groups(ranker: CrossEncoder, heads: Sequence[Head]) -> dict[str, np.ndarray
     }  # fmt: skip
 
 
-def _term_attention(ranker: CrossEncoder, pair: MinimalPair) -> dict[str, np.ndarray] | None:
-    """[heads]: the attention of the term's tokens in the query to the places of the change that hold the term, and
-    to other document tokens; both summed over places, averaged over the term's tokens."""
+def _query_attention(ranker: CrossEncoder, pair: MinimalPair) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """[heads] twice: the attention of some tokens of the query to the places of the change that hold the term,
+    and to the control; both summed over places, averaged over those tokens. Nothing of a pair without any."""
     try:
         realised = realise_for_patching(pair, ranker)
     except CannotAlign:
-        return None
+        return {}
     reading = Reading.of(ranker, *realised.texts.perturbed)
-    rows = term_rows(ranker, reading, pair.term or "")
+    rows, asked = term_rows(ranker, reading, pair.term or ""), set(reading.query_ids)
     injected = [i for i, name in enumerate(realised.names) if name == "inj"]
-    others = [i for i, name in enumerate(realised.names) if name in CONTROL]
-    if not rows or not injected or not others:
-        return None
+    control = [
+        i for i, name in enumerate(realised.names) if name in CONTROL and reading.tokens.ids[i] not in asked
+    ]
+    if not rows or not injected or not control:
+        return {}
+    others = [i for i in reading.query if i not in set(rows)]
+    read = {SELECTED: rows, UNSELECTED: others, EVERY: reading.query}
     return {
-        "injected": reading.block(rows, injected).sum(-1).mean(-1).flatten().numpy(),
-        "other tokens": reading.block(rows, others).sum(-1).mean(-1).flatten().numpy(),
+        name: (_read(reading, some, injected), _read(reading, some, control))
+        for name, some in read.items()
+        if some
     }
+
+
+def _read(reading: Reading, rows: Sequence[int], columns: Sequence[int]) -> np.ndarray:
+    return reading.block(rows, columns).sum(-1).mean(-1).flatten().numpy()
 
 
 def term_rows(ranker: CrossEncoder, reading: Reading, term: str) -> list[int]:

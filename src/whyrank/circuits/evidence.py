@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
 
 from whyrank.axioms.axiom import plain_variant
 from whyrank.axioms.pair import MinimalPair
 from whyrank.circuits.attention_tests import AttentionTests, idf_against_matching, texts_of
 from whyrank.circuits.counting import count_not_flag, length, saturation
+from whyrank.circuits.curves.completeness import NamedCircuit
+from whyrank.circuits.curves.held_out import Split
+from whyrank.circuits.curves.measure import CurveSizes, CurvesWork
+from whyrank.circuits.curves.results import FaithfulnessCurves
 from whyrank.circuits.example import short_pair, worked_example
 from whyrank.circuits.faithfulness import RANDOM_CIRCUITS, faithfulness
 from whyrank.circuits.head import Head
@@ -30,7 +34,7 @@ from whyrank.circuits.results import (
 from whyrank.circuits.roles import Roles, assign_roles, attention_summary
 from whyrank.circuits.search import sample
 from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
-from whyrank.circuits.senders import block_senders, matching_to_scoring
+from whyrank.circuits.senders import block_senders, matching_to_scoring, senders_by_token
 from whyrank.collections.idf import TokenIdf
 from whyrank.core.progress import OpenProgress
 from whyrank.core.stages import Stages
@@ -50,14 +54,16 @@ COUNTED = ("cumulative", "restore")
 @dataclass(frozen=True)
 class Sizes:
     """How many of each: texts read for the tests of attention, documents for TFC2 and LNC1, pairs for blocks as
-    senders and for ablations, random circuits."""
+    senders (whole, and by token) and for ablations, random circuits."""
 
     readings: int = 200
     counting: int = 40
     length: int = 100
     senders: int = 100
+    by_token: int = 24
     ablations: int = 100
     randoms: int = RANDOM_CIRCUITS
+    curves: CurveSizes = field(default_factory=CurveSizes)
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,8 @@ class Measured(TypedDict, total=False):
     saturation: Saturation | None
     count_not_flag: dict[str, Curve]
     length: Length | None
+    curves: dict[str, FaithfulnessCurves]
+    senders_by_token: dict[str, tuple[SiteSummary, ...]]
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,7 @@ class Evidence:
     seed: int
     stages: Stages
     progress: OpenProgress
+    split: Split | None = None
 
     def roles(self, found: Found) -> tuple[Roles, AttentionSummary]:
         """The heads of each role, and the tests that say so."""
@@ -126,7 +135,18 @@ class Evidence:
             values |= self._counted(roles[MATCHING]) | self._length(roles[MATCHING])
         if roles[MATCHING] and roles[SCORING]:
             values["matching_to_scoring"] = typed("independence", MatchingToScoring, lambda: self._sent(roles))
+        values["senders_by_token"] = typed(
+            "senders-by-token", dict[str, tuple[SiteSummary, ...]], lambda: self._by_token(roles)
+        )
+        if self.split is not None:
+            values["curves"] = self._curves(found, roles, self.split)
         return values
+
+    def _curves(self, found: Found, roles: Roles, split: Split) -> dict[str, FaithfulnessCurves]:
+        circuits = [NamedCircuit("the circuit", tuple(found.heads), roles)]
+        return CurvesWork(
+            self.ranker, split, found, circuits, self.sizes.curves, self.seed, self.stages, self.progress
+        ).measured()
 
     def _faithfulness(self, found: Found, roles: Roles) -> dict[str, Faithfulness]:
         return {
@@ -145,6 +165,12 @@ class Evidence:
         return block_senders(
             self.ranker, matching, self._some(self.sizes.senders), seed=self.seed,
             shards=self.stages.shards("senders"), progress=self.progress,
+        )  # fmt: skip
+
+    def _by_token(self, roles: Roles) -> dict[str, tuple[SiteSummary, ...]]:
+        return senders_by_token(
+            self.ranker, roles, self._some(self.sizes.by_token), seed=self.seed,
+            shards=self.stages.shards("senders-by-token"), progress=self.progress,
         )  # fmt: skip
 
     def _sent(self, roles: Roles) -> MatchingToScoring:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from whyrank.circuits.curves.figures import curve_figures
 from whyrank.circuits.graph import circuit_graph
 from whyrank.circuits.results import (
     EMBED,
+    LOGITS,
     TESTS,
     Circuit,
     Curve,
     Example,
     Length,
+    RowsOfQuery,
     Saturation,
     Step,
 )
@@ -20,6 +23,7 @@ from whyrank.interventions.statistics import SiteSummary
 from whyrank.pages.page import Cell, Figure, Figures
 from whyrank.plots.heat_map import heat_maps
 from whyrank.plots.lines import Point, line_plots
+from whyrank.text.categories import CATEGORIES
 
 #: Matching heads shown in the worked example.
 SHOWN = 4
@@ -49,7 +53,7 @@ def circuit_figures(circuit: Circuit) -> Figures:
         figures["length"] = _length(circuit.length)
     if circuit.senders:
         figures["senders"] = _senders(circuit.senders)
-    return figures
+    return figures | _senders_by_token(circuit.senders_by_token) | curve_figures(circuit.curves)
 
 
 def _graph(circuit: Circuit) -> Figure:
@@ -136,21 +140,29 @@ def _example(example: Example) -> Figures:
 
 
 def _saturation(found: Saturation) -> Figure:
+    own = RowsOfQuery(found.injected, found.other_tokens)
+    read = {"selected term": own, "unselected terms": found.unselected, "all query tokens": found.every}
     panels = {
-        title: {
-            "injected occurrences": _points(found.injected[group]),
-            "other document tokens": _points(found.other_tokens[group]),
+        f"{rows}: {title}": {
+            "injected occurrences": _points(one.injected[group]),
+            "tokens that are not in the query": _points(one.other_tokens[group]),
         }
         for title, group in ((MATCHING_HEADS, MATCHING_HEADS), ("all other heads", OTHER_HEADS))
+        for rows, one in read.items()
+        if one is not None
     }
     best = _best(found.injected[MATCHING_HEADS])
-    caption = f"What the term in the query reads, by the number k of its occurrences (TFC2). Injected: {best}."
-    rows = [
-        [name, *row] for name, groups in (("injected", found.injected), ("other tokens", found.other_tokens))
+    caption = (
+        "What the selected term of the query, its other terms and all its tokens read, by the number k of the "
+        f"term's occurrences (TFC2). Selected term, injected: {best}."
+    )
+    rows: list[list[Cell]] = [
+        [name, places, *row] for name, one in read.items() if one is not None
+        for places, groups in (("injected", one.injected), ("not in the query", one.other_tokens))
         for row in _rows(groups)
     ]  # fmt: skip
     svg = line_plots(panels, "k, occurrences", "attention, summed")
-    return svg, caption, (["tokens", "heads", "k", "mean", *ENDS], rows)
+    return svg, caption, (["rows", "tokens", "heads", "k", "mean", *ENDS], rows)
 
 
 def _count(found: Mapping[str, Curve]) -> Figure:
@@ -193,6 +205,35 @@ def _senders(found: Mapping[str, Sequence[SiteSummary]]) -> Figure:
         "Residual stream, attention and MLP output of each layer as senders into each matching head (q, k, v)."
     )
     return svg, caption, (["head", "sender", "share", *ENDS], rows)
+
+
+def _senders_by_token(found: Mapping[str, Sequence[SiteSummary]]) -> Figures:
+    """For each set of receivers a map of layers and kinds of tokens for each block."""
+    figures: Figures = {}
+    for name, some in found.items():
+        present = {one.category for one in some}
+        kinds = [kind for kind in CATEGORIES if kind in present]
+        layers = 1 + max((one.layer or 0 for one in some), default=0)
+        panels = {
+            block: {
+                (one.layer, kinds.index(one.category)): one.share.value
+                for one in some
+                if one.part == block and one.layer is not None and one.category and one.share.value is not None
+            }
+            for block in BLOCKS
+        }
+        svg = heat_maps(
+            panels, [str(i) for i in range(layers)], kinds, row_title="layer", column_title="tokens",
+            value_title="share of the gap",
+        )  # fmt: skip
+        to = "the logits" if name == LOGITS else f"the {name} heads, all together (q, k, v)"
+        caption = (
+            f"Residual stream, attention and MLP output of each layer as senders to {to}, at the tokens of each "
+            "kind. The residual stream carries what all below it send."
+        )
+        rows = [[one.whole, one.category, *_row(one.share)] for one in some]
+        figures[f"senders-by-token-{name}"] = svg, caption, (["sender", "tokens", "share", *ENDS], rows)
+    return figures
 
 
 def _map(panels: Mapping[str, Cells], title: str, marked: Mapping[str, set[tuple[int, int]]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whyrank.circuits.curves.report import add_curves, curve_sentences
 from whyrank.circuits.results import (
     CONTEXTUALIZATION,
     MATCHING,
@@ -54,6 +55,7 @@ def circuit_verdict(circuit: Circuit) -> list[str]:
             f"Alone it keeps {alone.percent()} of the gap of {name} ({kind} ablation); without it "
             f"{without.percent()} is left{rivals}."
         )
+    said += curve_sentences(circuit.curves)
     if circuit.queries < FEWEST_QUERIES:
         said.append(f"{TOO_FEW.capitalize()} ({circuit.queries}) for intervals: no head was tested.")
     return said
@@ -80,11 +82,15 @@ def circuit_page(circuit: Circuit) -> Report:
     if circuit.saturation or circuit.length:
         page.heading("Do matching heads count?")
         _figures(page, circuit, "saturation", "count", "length")
-    if circuit.senders:
-        page.heading("What feeds the matching heads")
+    if circuit.senders or circuit.senders_by_token:
+        page.heading("What feeds the circuit")
         _figures(page, circuit, "senders")
     page.heading("Is it enough, is it needed?")
     _faithfulness(page, circuit)
+    if circuit.curves:
+        page.heading("How much of the ranker does it take?")
+        _figures(page, circuit, "curve-")
+        add_curves(page, circuit.curves)
     page.heading("Are IDF and matching separate?")
     _independence(page, circuit)
     if circuit.changed_texts:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from whyrank.axioms.scored_pair import TextCounts
+from whyrank.circuits.curves.results import FaithfulnessCurves
 from whyrank.circuits.head import Head
 from whyrank.circuits.threshold import KEPT
 from whyrank.core.errors import UserError, located
@@ -171,12 +172,23 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Saturation:
-    """Attention of the term in the query to its injected occurrences, and to other document tokens, by k; for the
-    matching heads, each of them, and all other heads."""
+class RowsOfQuery:
+    """What some tokens of the query read of the injected occurrences and of other document tokens, by k."""
 
     injected: dict[str, Curve]
     other_tokens: dict[str, Curve]
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """Attention of the (selected) term in the query to its injected occurrences, and to document tokens that are
+    no query token, by k; for the matching heads, each of them, and all other heads. The same of the query's other
+    terms, and of all its tokens."""
+
+    injected: dict[str, Curve]
+    other_tokens: dict[str, Curve]
+    unselected: RowsOfQuery | None = None
+    every: RowsOfQuery | None = None
 
 
 @dataclass(frozen=True)
@@ -286,6 +298,7 @@ class Circuit(Result):
 
     FILE: ClassVar[str] = "circuit.json"
     COMMAND: ClassVar[str] = "circuit"
+    FORMAT: ClassVar[int] = 3
 
     ranker: str
     ended: str
@@ -309,6 +322,11 @@ class Circuit(Result):
     saturation: Saturation | None = None
     count_not_flag: dict[str, Curve] = field(default_factory=dict)
     length: Length | None = None
+    #: By the receivers (logits, or the heads of a role), the blocks that send to them, each at the tokens of a
+    #: category.
+    senders_by_token: dict[str, tuple[SiteSummary, ...]] = field(default_factory=dict)
+    #: By set of pairs, what parts of all sizes keep of the gap, on queries that the search did not use.
+    curves: dict[str, FaithfulnessCurves] = field(default_factory=dict)
     #: A data frame, one row per pair: the texts that were scored, those given, and the scores of both.
     pair_frame: Any = field(default=None, repr=False, compare=False, metadata={"table": True})
 

@@ -4,6 +4,10 @@ Blocks as senders into each matching head: residual stream, attention and MLP ou
 patching with every other head frozen (the authors' function for this step freezes nothing): what part of the gap
 comes to the score through this head's queries, keys and values together.
 
+Blocks as senders at some tokens only (the paper's Figs 19 to 22, by position): to the logits, and to all heads of
+a role together. Positions of different texts have nothing in common, so they are told apart by what stands there:
+[CLS], the query, the injected term, ...
+
 The matching heads, all together, as one sender to the scoring heads' queries: near 0 if they tell the scoring
 heads what matched (values), not where to look (queries).
 """
@@ -15,7 +19,8 @@ from pathlib import Path
 
 from whyrank.axioms.pair import MinimalPair
 from whyrank.circuits.head import Head, together
-from whyrank.circuits.results import MatchingToScoring
+from whyrank.circuits.results import LOGITS, TESTS, MatchingToScoring
+from whyrank.circuits.roles import Roles
 from whyrank.circuits.search import PARTS
 from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.encoders.site import SiteSet
@@ -43,6 +48,31 @@ def block_senders(
         with progress(f"blocks to {head}", len(pairs)) as advance:
             frame = sweep(ranker, pairs, plan, path, shards=shards and shards / str(head), progress=advance).frame
         found[str(head)] = summarise_sites(frame, seed=seed)
+    return found
+
+
+def senders_by_token(
+    ranker: NeuralRanker,
+    roles: Roles,
+    pairs: Sequence[MinimalPair],
+    *,
+    seed: int = 0,
+    shards: Path | None = None,
+    progress: OpenProgress = no_progress,
+) -> dict[str, tuple[SiteSummary, ...]]:
+    """For the logits, and for the heads of each role together (q, k and v), what each block below sends at the
+    tokens of each category."""
+    receivers: dict[str, SiteSet | None] = {LOGITS: None}
+    for role in TESTS:
+        if roles.get(role):
+            receivers[role] = SiteSet(tuple(head.site(part) for head in roles[role] for part in PARTS))
+    found = {}
+    for name, heads in receivers.items():
+        path = PathPatching(heads)
+        plan = SitePlan.parse("blocks", ranker.encoder, "category", path.reached_from)
+        with progress(f"blocks by token to {name}", len(pairs)) as advance:
+            frame = sweep(ranker, pairs, plan, path, shards=shards and shards / name, progress=advance).frame
+        found[name] = summarise_sites(frame, seed=seed)
     return found
 
 

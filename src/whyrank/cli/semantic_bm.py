@@ -22,13 +22,18 @@ LEADING = 3
 @app.command("semantic-bm")
 def semantic_bm(
     ranker: Annotated[str, typer.Option(help="A cross-encoder: a folder, hub id or short name.")],
-    collection: options.CollectionName,
+    collection: Annotated[
+        list[str],
+        typer.Option(help="A folder, a built-in name or an ir_datasets id; several are fitted together."),
+    ],
     out: options.RunFolderPath,
     circuit: Annotated[
         Path | None, typer.Option(help="A run of whyrank circuit: its matching heads are the model's.")
     ] = None,
     heads: Annotated[str | None, typer.Option(help="The matching heads instead: 0.8,1.7,L2.H1, ...")] = None,
-    run: options.FromRun = None,
+    run: Annotated[
+        list[Path] | None, typer.Option(help="Your candidates, a TREC run for each collection; default: BM25's.")
+    ] = None,
     depth: options.Depth = 20,
     queries: options.Queries = None,
     sep: Annotated[bool, typer.Option("--sep", help="Count attention to the final [SEP] as matching.")] = False,
@@ -44,11 +49,11 @@ def semantic_bm(
     json: options.AsJson = False,
 ) -> None:
     """Fit a cross-encoder's score by its matching heads and IDF dimension; the fitted model is a ranker."""
-    say(f"fitting SemanticBM to {ranker} on {collection}")
+    say(f"fitting SemanticBM to {ranker} on {', '.join(collection)}")
     from whyrank.circuits.semantic_bm.api import semantic_bm as fit
 
     result = fit(
-        ranker, collection, circuit=circuit, heads=heads, run=run, depth=depth, queries=queries, sep=sep,
+        ranker, collection, circuit=circuit, heads=heads, run=run or None, depth=depth, queries=queries, sep=sep,
         min_samples=min_samples, idf=idf, max_length=max_length, seed=seed, device=device, out=out,
         caller=terminal(),
     )  # fmt: skip
@@ -59,7 +64,7 @@ def semantic_bm(
     suggest(
         f"open {out / 'report.html'} in a browser",
         command(
-            "rank", "--ranker", f"semantic-bm:{out}", "--collection", collection, "--depth", depth, "-o", "RUN"
+            "rank", "--ranker", f"semantic-bm:{out}", "--collection", collection[0], "--depth", depth, "-o", "RUN"
         ),
     )
 
@@ -72,17 +77,24 @@ def show(result: SemanticBM) -> None:
 
     title = f"agreement with {result.ranker.name} on the test part [95% interval over queries]"
     table = Table(title=title, title_justify="left")
-    for name in ("model", "Pearson", "Spearman by query", "nDCG@10", "Pearson, paper's protocol"):
+    for name in (
+        "model",
+        "Pearson",
+        "within queries",
+        "Spearman by query",
+        "nDCG@10",
+        "Pearson, paper's protocol",
+    ):
         table.add_column(name, justify="left" if name == "model" else "right")
     for model in result.default.models:
         other = result.paper.model(model.name)
-        cells = (model.pearson, model.spearman, model.ndcg, other.pearson if other else None)
+        cells = (model.pearson, model.within, model.spearman, model.ndcg, other.pearson if other else None)
         table.add_row(NAMES[model.name], *(text_of(one) for one in cells))
     drawn, again = result.default.random_heads, result.paper.random_heads
     if drawn:
-        spreads = (drawn.pearson, drawn.spearman, drawn.ndcg, again.pearson if again else None)
+        spreads = (drawn.pearson, None, drawn.spearman, drawn.ndcg, again.pearson if again else None)
         table.add_row(f"random heads, {len(drawn.draws)} draws", *(spread_text(one) for one in spreads))
-    table.add_row("cross-encoder", "", "", text_of(result.default.cross_encoder_ndcg), "")
+    table.add_row("cross-encoder", "", "", "", text_of(result.default.cross_encoder_ndcg), "")
     console().print(table)
     _show_example(result)
 

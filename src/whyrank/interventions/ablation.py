@@ -15,6 +15,7 @@ import hashlib
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -87,13 +88,16 @@ class Ablation(Intervention):
         return opened.scores_of(patches, states, self.direction)
 
     def _values(self, opened: OpenedPair, target: Recording):  # type: ignore[no-untyped-def]
+        """What a site becomes, made once for all patches that name it."""
         if self.kind == "zero":
             return lambda site: torch.zeros(())
         if self.kind == "mean":
-            return lambda site: _kept(target, site, torch.stack([self._mean(site, name) for name in opened.names]))
+            return cache(
+                lambda site: _kept(target, site, torch.stack([self._mean(site, name) for name in opened.names]))
+            )
         donor = OpenedPair.of(opened.ranker, self.donor(opened.pair), opened.side)
         tokens = self.tokens(opened, donor)
-        return lambda site: _resampled(target, donor.baseline_run, site, tokens)
+        return cache(lambda site: _resampled(target, donor.baseline_run, site, tokens))
 
     def _mean(self, site: Site, name: str) -> Tensor:
         by_category = self.means[_whole(site)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from whyrank.evaluation.estimate import Estimate
 from whyrank.evaluation.measures import per_query
 
 MEASURE = "nDCG@10"
-#: A rank correlation of fewer documents says nothing.
+#: A correlation of fewer documents says nothing.
 LEAST_RANKED = 3
 
 
@@ -54,11 +54,22 @@ class HeldOut:
 
     def spearman(self, predictions: np.ndarray) -> OverQueries:
         """The rank correlation within each query."""
-        values = {
-            qid: rank_correlation(predictions[self.qids == qid], self.scores[self.qids == qid])
-            for qid in dict.fromkeys(self.qids.tolist())
-        }
+        return self._by_query(predictions, rank_correlation)
+
+    def _by_query(
+        self, predictions: np.ndarray, measure: Callable[[np.ndarray, np.ndarray], float]
+    ) -> OverQueries:
+        """Over the queries that have documents enough."""
+        values = {}
+        for qid in dict.fromkeys(self.qids.tolist()):
+            mine = self.qids == qid
+            if mine.sum() >= LEAST_RANKED:
+                values[qid] = measure(predictions[mine], self.scores[mine])
         return self._over_queries({qid: value for qid, value in values.items() if np.isfinite(value)})
+
+    def within(self, predictions: np.ndarray) -> OverQueries:
+        """Pearson's r within each query."""
+        return self._by_query(predictions, correlation)
 
     def ndcg(self, predictions: np.ndarray) -> OverQueries | None:
         """Against the judgements, over the judged queries of the test part; None where there is none."""

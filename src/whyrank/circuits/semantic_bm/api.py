@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,11 @@ from whyrank.circuits.head import Head, parse_heads
 from whyrank.circuits.results import Circuit, parsed_roles, read_roles
 from whyrank.circuits.semantic_bm.fit import Choices, fit
 from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
-from whyrank.circuits.semantic_bm.protocol import LEAST_SAMPLES, require_queries
+from whyrank.circuits.semantic_bm.pool import GivenCollection, GivenRun, Pool, open_pool
+from whyrank.circuits.semantic_bm.protocol import LEAST_SAMPLES
 from whyrank.circuits.semantic_bm.results import SemanticBM
-from whyrank.circuits.semantic_bm.samples import candidates, check_queries, read_samples
-from whyrank.collections.collection import Collection
-from whyrank.collections.given import collection_of, first_stage_of
-from whyrank.collections.idf import token_idf
-from whyrank.collections.records import Run as FirstStage
-from whyrank.collections.records import fingerprint_of
+from whyrank.circuits.semantic_bm.samples import check_queries, read_samples
+from whyrank.collections.idf import TokenIdf, token_idf
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError, located
 from whyrank.core.parameters import SHORTEST_TEXT, check_counts, check_seed
@@ -29,11 +27,11 @@ from whyrank.rankers.ranker import Ranker
 
 def semantic_bm(
     ranker: str | Ranker,
-    collection: str | Collection,
+    collection: GivenCollection | Sequence[GivenCollection],
     *,
     circuit: Path | str | Circuit | None = None,
     heads: str | None = None,
-    run: FirstStage | Path | str | None = None,
+    run: GivenRun | Sequence[GivenRun] | None = None,
     depth: int = 20,
     queries: int | None = None,
     sep: bool = False,
@@ -48,7 +46,8 @@ def semantic_bm(
     """A cross-encoder's score as a linear model of its matching heads and its IDF dimension.
 
     The heads are those of a `circuit` (a result of `circuit`, or its run folder), or `heads` (`0.8,1.7,L2.H1`).
-    The pairs are the best `depth` documents of `run` (BM25's), of the first `queries` (all). `sep`: attention to
+    The pairs are the best `depth` documents of `run` (BM25's), of the first `queries` (all). Several collections
+    (and as many runs, or none) are fitted together, and measured together and apart. `sep`: attention to
     the final [SEP] counts as matching. In the paper's protocol, query lengths have more than `min_samples`
     samples. `idf`: `collection`, `wordfreq` or a file: which way U0 points. With `out` the result is also written
     as a run folder, which `load("semantic-bm:RUN")` opens as a ranker; work that was killed goes on.
@@ -62,35 +61,38 @@ def semantic_bm(
         raise UserError(what, todo="give either heads (0.8,1.7,...) or circuit (a run of whyrank circuit)")
     opened = open_cross_encoder(ranker, max_length, device, caller)
     chosen, taken = _heads(opened, circuit, heads)
-    texts = collection_of(collection, caller)
-    stage, origin = first_stage_of(texts, run, depth)
-    stage = dict(list(stage.items())[:queries])
-    require_queries(sum(bool(rows) for rows in stage.values()), where=texts.name)
-    pairs = candidates(texts, stage, depth)
+    pool = open_pool(collection, run, depth, queries, caller)
+    pairs = pool.pairs
     check_queries(opened, pairs)
-    rarity = token_idf(opened.pieces.tokenizer, idf, texts)
+    rarity = _idf(opened, idf, pool)
     u0 = IdfDimension.of(opened, rarity)
     inputs: dict[str, Any] = {
-        "ranker": [opened.name, opened.fingerprint()], "collection": texts.fingerprint(),
-        "judgements": texts.judgements, "split": texts.split,
-        "first_stage": fingerprint_of(stage), "depth": depth, "heads": list(map(str, chosen)),
+        "ranker": [opened.name, opened.fingerprint()], "collections": pool.inputs(), "depth": depth,
+        "queries": queries, "heads": list(map(str, chosen)),
         "taken": list(map(str, taken)), "sep": sep, "min_samples": min_samples, "seed": seed,
         "idf": hashlib.sha256(rarity.of("bm25").tobytes()).hexdigest(),
     }  # fmt: skip
     choices = Choices(
-        tuple(chosen), tuple(taken), sep, min_samples, seed, origin, depth,
+        tuple(chosen), tuple(taken), sep, min_samples, seed, pool.first_stage, depth,
         str(circuit) if isinstance(circuit, Path | str) else None,
     )  # fmt: skip
     with Run.open(out, SemanticBM.COMMAND, inputs, caller) as work:
         known = work.finished(SemanticBM)
         if known is not None:
             return known
-        with work.progress(f"reading {origin}", len(pairs)) as advance:
+        with work.progress(f"reading {pool.first_stage}", len(pairs)) as advance:
             samples = read_samples(opened, pairs, work.work("shards"), advance)
         work.say(f"fitting {len(chosen)} heads, and their rivals, to {len(samples)} scores")
-        result = fit(opened, texts, samples, u0, choices)
+        result = fit(opened, pool, samples, u0, choices)
         work.save(result, samples=len(samples), queries=result.queries, cut=samples.cut)
         return result
+
+
+def _idf(ranker: CrossEncoder, idf: str, pool: Pool) -> TokenIdf:
+    """Counted in the documents of all collections together, by `wordfreq`, or read from a file."""
+    if idf == "collection" and pool.is_several:
+        return TokenIdf.counted(ranker.pieces.tokenizer, pool.texts(), pool.name)
+    return token_idf(ranker.pieces.tokenizer, idf, pool.parts[0].collection)
 
 
 def _heads(

@@ -11,14 +11,31 @@ import numpy as np
 import pandas as pd
 
 from whyrank.circuits.head import Head, all_heads
+from whyrank.circuits.semantic_bm.bilinear import Bilinear
 from whyrank.circuits.semantic_bm.features import Columns
 from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
 from whyrank.circuits.semantic_bm.models import Bench, draw_heads
-from whyrank.circuits.semantic_bm.outcome import Outcome, held_out, regression, run_protocol
-from whyrank.circuits.semantic_bm.protocol import LEAST_SAMPLES, Protocol, default_protocol, paper_protocol
+from whyrank.circuits.semantic_bm.outcome import Outcome, held_out, on_part, regression, run_protocol
+from whyrank.circuits.semantic_bm.pool import Pool
+from whyrank.circuits.semantic_bm.protocol import (
+    LEAST_SAMPLES,
+    Protocol,
+    by_length_protocol,
+    default_protocol,
+    paper_protocol,
+)
 from whyrank.circuits.semantic_bm.ranker import Model, SemanticBMRanker, base_ranker
-from whyrank.circuits.semantic_bm.results import SEMANTIC_BM, Choice, Example, Regression, SemanticBM
-from whyrank.circuits.semantic_bm.rivals import Counts, Rivals, lexical
+from whyrank.circuits.semantic_bm.results import (
+    SEMANTIC_BM,
+    Choice,
+    CollectionAgreement,
+    Example,
+    OfCollection,
+    Regression,
+    SemanticBM,
+    SharedAlpha,
+)
+from whyrank.circuits.semantic_bm.rivals import Rivals, lexical
 from whyrank.circuits.semantic_bm.samples import Samples
 from whyrank.collections.collection import Collection
 from whyrank.evaluation.estimate import Estimate
@@ -41,17 +58,20 @@ class Choices:
 
 
 def fit(
-    ranker: CrossEncoder, collection: Collection, samples: Samples, u0: IdfDimension, choices: Choices
+    ranker: CrossEncoder, collection: Collection | Pool, samples: Samples, u0: IdfDimension, choices: Choices
 ) -> SemanticBM:
-    """Both protocols on the same samples. The model that ranks is fitted to the default one's training part."""
-    work = _Work(ranker, collection, samples, u0, choices)
-    benches = [work.bench(default_protocol(choices.sep)), work.bench(paper_protocol(choices.least))]
-    default, paper = (run_protocol(bench, collection.qrels, work.random_heads) for bench in benches)
+    """Both protocols on the same samples; of several collections a third one, and each by itself. The model that
+    ranks is fitted to the default one's training part."""
+    pool = Pool.of(collection) if isinstance(collection, Collection) else collection
+    work = _Work(ranker, pool, samples, u0, choices)
+    default, paper = work.run(default_protocol(choices.sep)), work.run(paper_protocol(choices.least))
+    by_length = work.run(by_length_protocol(choices.least)) if pool.is_several else None
+    every = [one for one in (default, paper, by_length) if one is not None]
     model, fitted = work.model(default)
-    frames = [frame for one in (default, paper) if len(frame := one.frame())]
+    frames = [frame for one in every if len(frame := one.frame())]
     return SemanticBM(
         ranker=base_ranker(ranker),
-        collection=collection.name,
+        collection=pool.name,
         first_stage=choices.first_stage,
         depth=choices.depth,
         circuit=choices.circuit,
@@ -67,6 +87,9 @@ def fit(
         paper_models=_by_length(paper, choices.heads),
         choices=tuple(work.choice(*one) for one in product((False, True), ("query", "pair"), (False, True))),
         example=_example(fitted, samples, default.groups[0].tested),
+        shared_alpha=work.shared_alpha(default),
+        by_collection=work.by_collection(every) if pool.is_several else (),
+        by_length=by_length.result if by_length else None,
         predictions=pd.concat(frames, ignore_index=True),
     )
 
@@ -74,14 +97,21 @@ def fit(
 @dataclass(frozen=True, eq=False)
 class _Work:
     ranker: CrossEncoder
-    collection: Collection
+    pool: Pool
     samples: Samples
     u0: IdfDimension
     choices: Choices
 
     @cached_property
     def words(self) -> Rivals:
-        return lexical(Counts.of(self.samples.pairs, self.collection.documents()))
+        return lexical(self.pool.counts(self.samples.pairs))
+
+    @cached_property
+    def strata(self) -> np.ndarray | None:
+        return self.pool.strata(self.samples.pairs)
+
+    def run(self, protocol: Protocol) -> Outcome:
+        return run_protocol(self.bench(protocol), self.pool.qrels, self.random_heads)
 
     @cached_property
     def random_heads(self) -> list[list[Head]]:
@@ -92,7 +122,7 @@ class _Work:
     def bench(self, protocol: Protocol) -> Bench:
         f = self.u0.rarity(self.samples.ids)
         columns = Columns(self.samples, f, self.ranker.encoder.heads, protocol.sep)
-        return Bench(protocol, columns, list(self.choices.heads), self.words, self.choices.seed)
+        return Bench(protocol, columns, list(self.choices.heads), self.words, self.choices.seed, self.strata)
 
     def model(self, default: Outcome) -> tuple[Regression, SemanticBMRanker]:
         """The shared coefficients with their intervals, and the ranker that they make."""
@@ -108,12 +138,35 @@ class _Work:
         fitted = SemanticBMRanker("semantic-bm", self.ranker, model, self.u0)
         return regression(line, choices.heads, estimates=weights), fitted
 
+    def by_collection(self, outcomes: Sequence[Outcome]) -> tuple[OfCollection, ...]:
+        """Each collection's part of the test samples, by the models of all."""
+        found = []
+        for number, part in enumerate(self.pool.parts):
+            rows = np.asarray(self.strata == number)
+            protocols = tuple(
+                CollectionAgreement(one.result.name, *on_part(one, self.pool.qrels, rows)) for one in outcomes
+            )
+            queries = len(set(self.samples.qids[rows].tolist()))
+            found.append(OfCollection(part.label, part.first_stage, queries, int(rows.sum()), protocols))
+        return tuple(found)
+
+    def shared_alpha(self, default: Outcome) -> SharedAlpha:
+        """Eq. 2 on the default protocol's training part."""
+        heads, (group,) = self.choices.heads, default.groups
+        found = Bilinear.fit(
+            default.bench.columns.shared(heads)[group.trained], self.samples.scores[group.trained]
+        )
+        alphas = {str(head): float(alpha) for head, alpha in zip(heads, found.alphas, strict=True)}
+        return SharedAlpha(
+            found.intercept, found.u0, found.match, found.interaction, alphas, found.losses[-1], found.free
+        )
+
     def choice(self, by_position: bool, split: str, sep: bool) -> Choice:
         """SemanticBM's Pearson under one combination of what the two protocols do differently."""
         bench = self.bench(Protocol("choice", by_position, split, sep, self.choices.least if by_position else 0))
         groups, pearson = bench.groups(), None
         if groups:
-            part, rows = held_out(bench, groups, self.collection.qrels)
+            part, rows = held_out(bench, groups, self.pool.qrels)
             predictions = bench.fit(bench.of_heads(bench.heads), groups).predictions[rows]
             pearson, _ = part.pearson({SEMANTIC_BM: predictions}, SEMANTIC_BM)[SEMANTIC_BM]
         return Choice(by_position, split, sep, pearson)

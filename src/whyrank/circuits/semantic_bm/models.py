@@ -9,9 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from whyrank.circuits.head import Head
+from whyrank.circuits.semantic_bm.bilinear import fit_bilinear
 from whyrank.circuits.semantic_bm.features import NESTED, PARTS, Columns
 from whyrank.circuits.semantic_bm.protocol import Group, Protocol
 from whyrank.circuits.semantic_bm.regression import Linear
+from whyrank.circuits.semantic_bm.results import SEMANTIC_BM, SHARED_ALPHA
 from whyrank.circuits.semantic_bm.rivals import Rival, Rivals, Settings
 
 #: How often other heads are drawn, as many as SemanticBM has.
@@ -19,10 +21,12 @@ DRAWS = 10
 
 
 class GroupColumns(NamedTuple):
-    """The columns of a group's samples [rows, p], and the settings that were chosen to make them."""
+    """The columns of a group's samples [rows, p], the settings that were chosen to make them, and how they are
+    fitted."""
 
     columns: np.ndarray
     settings: Settings
+    fit: Callable[[np.ndarray, np.ndarray], Linear] = Linear.fit
 
 
 Maker = Callable[[Group], GroupColumns]
@@ -46,9 +50,12 @@ class Bench:
     heads: list[Head]
     lexical: Rivals
     seed: int = 0
+    #: Which collection each sample is of, where there are several.
+    strata: np.ndarray | None = None
 
     def groups(self) -> list[Group]:
-        return self.protocol.groups(self.columns.samples.qids, self.columns.samples.lengths, self.seed)
+        samples = self.columns.samples
+        return self.protocol.groups(samples.qids, samples.lengths, self.seed, self.strata)
 
     def of_heads(self, heads: Sequence[Head], parts: Sequence[str] = PARTS) -> Maker:
         """Columns of these heads: summed over positions, or side by side."""
@@ -59,6 +66,8 @@ class Bench:
     def makers(self) -> dict[str, Maker]:
         """SemanticBM first, the models inside it, then its rivals."""
         nested = {name: self.of_heads(self.heads, parts) for name, parts in reversed(NESTED.items())}
+        own = nested.pop(SEMANTIC_BM)
+        nested = {SEMANTIC_BM: own, SHARED_ALPHA: self._shared_alpha, **nested}
         rivals = {name: self._of_words(make) for name, make in self.lexical.items()}
         return {**nested, **rivals, "random_features": self._random_columns}
 
@@ -68,12 +77,16 @@ class Bench:
         scores = self.columns.samples.scores
         fitted = Fitted(np.full(len(scores), np.nan))
         for group in groups:
-            x, settings = maker(group)
-            line = Linear.fit(x[~group.test], scores[group.trained])
+            x, settings, fit = maker(group)
+            line = fit(x[~group.test], scores[group.trained])
             fitted.predictions[group.rows] = line.predict(x)
             fitted.fits.append(line)
             fitted.settings.append(settings)
         return fitted
+
+    def _shared_alpha(self, group: Group) -> GroupColumns:
+        """Eq. 2: one alpha per head and whatever the position, in either protocol."""
+        return GroupColumns(self.columns.shared(self.heads)[group.rows], {}, fit_bilinear)
 
     def _of_words(self, make: Rival) -> Maker:
         def made(group: Group) -> GroupColumns:

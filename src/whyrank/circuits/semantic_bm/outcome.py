@@ -85,6 +85,17 @@ def run_protocol(bench: Bench, qrels: Qrels, random_heads: Sequence[list[Head]])
     return Outcome(bench, groups, models, drawn, result)
 
 
+def on_part(outcome: Outcome, qrels: Qrels, rows: np.ndarray) -> tuple[tuple[Agreement, ...], OverQueries | None]:
+    """How the models of an outcome agree on some samples alone, `rows` [n] marks which; none where no group has
+    any of them in its test part."""
+    groups = [Group(one.length, one.rows[rows[one.rows]], one.test[rows[one.rows]]) for one in outcome.groups]
+    groups = [one for one in groups if one.test.any()]
+    if not groups:
+        return (), None
+    found = _Measuring(outcome.bench, groups, *held_out(outcome.bench, groups, qrels)).all(outcome.models, [])
+    return found["models"], found["cross_encoder_ndcg"]
+
+
 def held_out(bench: Bench, groups: Sequence[Group], qrels: Qrels) -> tuple[HeldOut, np.ndarray]:
     """The test pairs of all groups together, and which samples they are."""
     samples = bench.columns.samples
@@ -133,6 +144,7 @@ class _Measuring:
             spearman=self.part.spearman(predictions),
             ndcg=ndcg,
             ndcg_share=_share(ndcg, self.ceiling),
+            within=self.part.within(predictions),
         )
 
     def _by_group(self, fitted: Fitted) -> ByGroup:

@@ -30,14 +30,24 @@ class Protocol:
     sep: bool = False
     least: int = 0
 
-    def groups(self, qids: np.ndarray, lengths: np.ndarray, seed: int) -> list[Group]:
-        """The groups of samples, each split in a training and a test part."""
+    def groups(
+        self, qids: np.ndarray, lengths: np.ndarray, seed: int, strata: np.ndarray | None = None
+    ) -> list[Group]:
+        """The groups of samples, each split in a training and a test part; queries are split within each of the
+        `strata`, which say whose a sample is."""
         known = sorted(set(lengths.tolist())) if self.by_position else [None]
         rows = {n: np.flatnonzero(lengths == n) if n is not None else np.arange(len(lengths)) for n in known}
         generator = np.random.default_rng(seed)
-        split = split_by_query if self.split == "query" else split_by_pair
+
+        def split(mine: np.ndarray) -> np.ndarray:
+            if self.split == "pair":
+                return split_by_pair(qids[mine], generator)
+            if strata is None:
+                return split_by_query(qids[mine], generator)
+            return split_within(qids[mine], strata[mine], generator)
+
         return [
-            Group(length, mine, split(qids[mine], generator))
+            Group(length, mine, split(mine))
             for length, mine in rows.items()
             if length is None or (len(mine) > self.least and _can_split(self.split, qids[mine]))
         ]
@@ -66,6 +76,12 @@ def default_protocol(sep: bool = False) -> Protocol:
     return Protocol("default", sep=sep)
 
 
+def by_length_protocol(least: int = LEAST_SAMPLES) -> Protocol:
+    """The paper's regressions (Appendix G), one per query length, but split by query: so a query of the test part
+    has all its documents there, as measures by query need."""
+    return Protocol("by_length", by_position=True, split="query", sep=True, least=least)
+
+
 def paper_protocol(least: int = LEAST_SAMPLES) -> Protocol:
     """As the paper's code: a coefficient for each position, one regression per query length, split by pair, [SEP]
     in."""
@@ -80,6 +96,17 @@ def split_by_query(qids: np.ndarray, generator: np.random.Generator) -> np.ndarr
     test = np.isin(qids, drawn)
     assert not set(qids[test]) & set(qids[~test]), "no query on both sides"
     return test
+
+
+def split_within(qids: np.ndarray, strata: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """The same within each stratum: the queries of one after the other's in a drawn order, of which every fifth is
+    taken; so each has a fifth of its queries in the test part, give or take one."""
+    order = np.concatenate(
+        [generator.permutation(sorted(set(qids[strata == one].tolist()))) for one in sorted(set(strata.tolist()))]
+    )
+    require_queries(len(order))
+    every = round(1 / TEST_SHARE)
+    return np.isin(qids, order[every // 2 :: every])
 
 
 def split_by_pair(qids: np.ndarray, generator: np.random.Generator) -> np.ndarray:

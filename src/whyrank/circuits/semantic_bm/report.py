@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from whyrank.circuits.semantic_bm.figures import semantic_bm_figures
 from whyrank.circuits.semantic_bm.paper import paper_section
-from whyrank.circuits.semantic_bm.results import SemanticBM
+from whyrank.circuits.semantic_bm.pooled_report import pooled_section
+from whyrank.circuits.semantic_bm.results import SemanticBM, SharedAlpha
 from whyrank.circuits.semantic_bm.tables import NAMES, models_table, spread_text, text_of
 from whyrank.pages.numbers import counted
 from whyrank.pages.page import Cell, Report
@@ -36,6 +37,7 @@ def semantic_bm_page(result: SemanticBM) -> Report:
         data = (["qid", "docno", "cross-encoder", "SemanticBM"], test.to_numpy(dtype=object).tolist())
         page.figure(figures["predicted"], caption, data, "predicted")
     models_table(page, result.default, "Coefficients shared over positions, split by query")
+    pooled_section(page, result)
     page.heading("The paper's protocol")
     paper_section(page, result.default, result.paper)
     _choices(page, result)
@@ -105,6 +107,19 @@ def _coefficients(page: Report, result: SemanticBM, svg: str) -> None:
     ]
     caption = f"Intercept {model.intercept:.4g}; rank {model.rank} of {counted(len(rows), 'column')}."
     page.table(["feature", "standardised", "slope", "mean", "deviation"], rows, caption)
+    if result.shared_alpha:
+        _shared_alpha(page, result.shared_alpha)
+
+
+def _shared_alpha(page: Report, found: SharedAlpha) -> None:
+    page.paragraph(
+        f"Eq. 2 of the paper: score = {found.intercept:.4g} + {found.u0:.4g} F + the sum over heads of alpha "
+        f"({found.match:.4g} X + {found.interaction:.4g} Z), with F the sum over query tokens of f, X of what a "
+        f"head reads, Z of f times that. Mean squared error of the training part {found.error:.4g}, with all "
+        f"slopes free {found.free_error:.4g}."
+    )
+    rows: list[list[Cell]] = [[head, alpha] for head, alpha in found.alphas.items()]
+    page.table(["head", "alpha"], rows, "The alphas of Eq. 2.")
 
 
 def _example(page: Report, result: SemanticBM) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from whyrank.core.runs import Manifest
 
 PREDICTIONS = "predictions.parquet"
-SEMANTIC_BM = "semantic_bm"
+SEMANTIC_BM, SHARED_ALPHA = "semantic_bm", "shared_alpha"
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,20 @@ class Regression:
 
 
 @dataclass(frozen=True)
+class SharedAlpha:
+    """Eq. 2 of the paper, fitted to the training part: `alphas` by head, times `match` for what the head reads and
+    `interaction` for that times IDF; its mean squared error, and that with all slopes free."""
+
+    intercept: float
+    u0: float
+    match: float
+    interaction: float
+    alphas: dict[str, float]
+    error: float
+    free_error: float
+
+
+@dataclass(frozen=True)
 class GroupSizes:
     """The samples of one regression."""
 
@@ -117,6 +131,8 @@ class Agreement:
     spearman: OverQueries
     ndcg: OverQueries | None
     ndcg_share: float | None
+    #: Pearson within each query, which differences between queries cannot make.
+    within: OverQueries | None = None
 
 
 @dataclass(frozen=True)
@@ -169,6 +185,29 @@ class ProtocolResult:
 
     def model(self, name: str) -> Agreement | None:
         return next((one for one in self.models if one.name == name), None)
+
+
+@dataclass(frozen=True)
+class CollectionAgreement:
+    """How models that were fitted to all collections agree on the test part of one."""
+
+    protocol: str
+    models: tuple[Agreement, ...]
+    cross_encoder_ndcg: OverQueries | None
+
+    def model(self, name: str) -> Agreement | None:
+        return next((one for one in self.models if one.name == name), None)
+
+
+@dataclass(frozen=True)
+class OfCollection:
+    """One of several collections: what it has, and how well the models agree on it under each protocol."""
+
+    name: str
+    first_stage: str
+    queries: int
+    samples: int
+    protocols: tuple[CollectionAgreement, ...]
 
 
 @dataclass(frozen=True)
@@ -240,6 +279,7 @@ class SemanticBM(Result):
 
     FILE: ClassVar[str] = "semantic_bm.json"
     COMMAND: ClassVar[str] = "semantic-bm"
+    FORMAT: ClassVar[int] = 3
 
     ranker: BaseRanker
     collection: str
@@ -258,6 +298,10 @@ class SemanticBM(Result):
     paper_models: tuple[Regression, ...]
     choices: tuple[Choice, ...]
     example: Example
+    shared_alpha: SharedAlpha | None = None
+    #: Of several collections each one's own part, and the paper's Appendix G: one regression per query length.
+    by_collection: tuple[OfCollection, ...] = ()
+    by_length: ProtocolResult | None = None
     #: A data frame, one row per sample and protocol: the cross-encoder's score, and each model's.
     predictions: Any = field(default=(), repr=False, compare=False, metadata={"table": True})
 

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Protocol
 
 import numpy as np
 
@@ -29,6 +30,16 @@ from whyrank.text import Analyzer
 K1 = [round(0.1 * step, 1) for step in range(1, 31)]
 B = [round(0.1 * step, 1) for step in range(11)]
 MU = [10, 30, 100, 300, 1000, 3000, 10000]
+
+
+class Lexical(Protocol):
+    """The columns of the rivals by word."""
+
+    def bm25(self, k1: float, b: float) -> np.ndarray: ...
+
+    def tf_idf(self) -> np.ndarray: ...
+
+    def query_likelihood(self, mu: float) -> np.ndarray: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +130,7 @@ def tuned(
     return column(**best), best
 
 
-def lexical(counts: Counts) -> Rivals:
+def lexical(counts: Lexical) -> Rivals:
     """The three rivals by name."""
     return {
         "bm25": lambda scores, train: tuned(counts.bm25, {"k1": K1, "b": B}, scores, train),

@@ -9,6 +9,7 @@ from whyrank.pages.page import Cell, Report
 #: Models by name, as they are shown.
 NAMES = {
     "semantic_bm": "SemanticBM",
+    "shared_alpha": "Eq. 2, alphas shared",
     "no_interaction": "U0 and matching, no interaction",
     "matching_only": "matching only",
     "u0_only": "U0 only",
@@ -32,26 +33,32 @@ def spread_text(one: Spread | None) -> str:
 
 def models_table(page: Report, protocol: ProtocolResult, caption: str) -> None:
     """How well every model of a protocol agrees; how each was made is folded away."""
-    columns = ["model", "Pearson", "less than SemanticBM by", "Spearman by query", "nDCG@10", "share of nDCG"]
+    columns = [
+        "model", "Pearson, pooled", "less than SemanticBM by", "Pearson within queries", "Spearman by query",
+        "nDCG@10", "share of nDCG",
+    ]  # fmt: skip
     rows: list[list[Cell]] = [
         [
-            NAMES[one.name], text_of(one.pearson), text_of(one.less), text_of(one.spearman), text_of(one.ndcg),
-            percent(one.ndcg_share, 1),
+            NAMES[one.name], text_of(one.pearson), text_of(one.less), text_of(one.within), text_of(one.spearman),
+            text_of(one.ndcg), percent(one.ndcg_share, 1),
         ]
         for one in protocol.models
     ]  # fmt: skip
     drawn = protocol.random_heads
     if drawn:
         spreads = [spread_text(one) for one in (drawn.pearson, drawn.spearman, drawn.ndcg)]
-        rows.append([f"random heads, {len(drawn.draws)} draws", spreads[0], NOTHING, *spreads[1:], NOTHING])
+        rows.append(
+            [f"random heads, {len(drawn.draws)} draws", spreads[0], NOTHING, NOTHING, *spreads[1:], NOTHING]
+        )
     ceiling = text_of(protocol.cross_encoder_ndcg)
-    rows.append(["cross-encoder", NOTHING, NOTHING, NOTHING, ceiling, NOTHING])
+    rows.append(["cross-encoder", NOTHING, NOTHING, NOTHING, NOTHING, ceiling, NOTHING])
     page.table(
         columns,
         rows,
-        f"{caption}. Intervals redraw queries; random heads: mean (least to most). Share of nDCG: of the "
-        "cross-encoder's. A rival of one column goes through the same regression, which changes no Pearson. "
-        "Documents with equal predictions are ranked by docno; Spearman drops queries where all are equal.",
+        f"{caption}. Within queries: the mean of each query's own r. Intervals redraw queries; random heads: mean "
+        "(least to most). Share of nDCG: of the cross-encoder's. A rival of one column goes through the same "
+        "regression, which changes no Pearson. Documents with equal predictions are ranked by docno; Spearman "
+        "and r within queries drop queries where all are equal.",
     )
     made: list[list[Cell]] = [[NAMES[one.name], _sizes(one), _chosen(one)] for one in protocol.models]
     page.table(

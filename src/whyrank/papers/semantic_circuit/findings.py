@@ -18,6 +18,7 @@ from whyrank.evaluation.estimate import Estimate, percent
 from whyrank.interventions.results import Effects
 from whyrank.pages.findings import OPEN, Finding
 from whyrank.papers.semantic_circuit import paper
+from whyrank.papers.semantic_circuit.dial_attention import attention_findings
 
 #: Scales of an edit that are shown: the middle of the paper's first range, and the end of its second.
 SCALES_SHOWN = (20.0, 200.0)
@@ -216,6 +217,7 @@ def _two_tokens(found: TwoTokenExperiment) -> Iterator[Finding]:
             )  # fmt: skip
             why = f"surely more than {len(beyond)} of {len(others)} controls of the same size"
             yield replace(finding, why=why)
+    yield from attention_findings(found)
 
 
 def _surely(one: Estimate | None, sign: int) -> bool:
