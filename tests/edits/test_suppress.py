@@ -39,7 +39,7 @@ def test_a_list_has_single_words_that_the_ranker_knows(listed):
         "not a single word": ("slow cat", "?!"),
         "not in the ranker's vocabulary": ("zebra",),
     }
-    assert [str(edit) for edit in listed.edit(5)] == ["down berlin=5", "down blue=5", "down Slow=5"]
+    assert [str(edit) for edit in listed.edit(5)] == ["down berlin=5sd", "down blue=5sd", "down Slow=5sd"]
     assert listed.holds_none("the cat") and not listed.holds_none("a SLOW cat") and listed.holds_none("bluebell")
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 @app.command("edit")
 def edit(
     ranker: editing.OneRanker,
-    up: Annotated[list[str] | None, typer.Option(help="TERM=SCALE: take it for rarer; again for more.")] = None,
-    down: Annotated[list[str] | None, typer.Option(help="TERM=SCALE: take it for more common.")] = None,
+    up: Annotated[list[str] | None, typer.Option(help="TERM=2sd: take it for rarer; also 1.5idf, x5.")] = None,
+    down: Annotated[list[str] | None, typer.Option(help="TERM=2sd: take it for more common.")] = None,
     save: editing.Save = None,
     preview: editing.Preview = False,
     experiment: Annotated[
@@ -34,8 +34,9 @@ def edit(
     depth: options.Depth = 20,
     queries: options.Queries = None,
     head: Annotated[str | None, typer.Option(help="experiment: read this head's attention, such as 10.1.")] = None,
-    scales: Annotated[str | None, typer.Option(help="experiment: scales, such as 1,5,20,100.")] = None,
-    rule: editing.Rule = "from-one",
+    scales: Annotated[str | None, typer.Option(help="experiment: scales of the rule, such as 0.5,1,2,4.")] = None,
+    randoms: Annotated[int, typer.Option(min=2, help="experiment: random directions as controls.")] = 20,
+    rule: editing.Rule = "sd",
     seed: options.Seed = 0,
     device: options.Device = "cpu",
     json: options.AsJson = False,
@@ -44,10 +45,12 @@ def edit(
     say(f"editing {ranker}{f' on {collection}' if collection else ''}")
     if experiment:
         _check_experiment(bool(up or down or save or preview), collection, out)
-        _experiment(ranker, collection or "", out or Path(), idf, queries, head, scales, rule, seed, device, json)
+        _experiment(
+            ranker, collection or "", out or Path(), idf, queries, head, scales, rule, randoms, seed, device, json
+        )
         return
     if not (up or down):
-        raise UserError("no edit", todo="give --up TERM=SCALE or --down TERM=SCALE")
+        raise UserError("no edit", todo="give --up TERM=2sd or --down TERM=2sd")
     if not (save or preview):
         raise UserError(
             "neither --preview nor --save is given", todo="give --preview --collection C, or --save FOLDER"
@@ -59,18 +62,19 @@ def edit(
         idf=idf, run=run, depth=depth, queries=queries, seed=seed, device=device, out=out, caller=terminal(),
     )  # fmt: skip
     print_json(result) if json else _show(result)
+    editing.warn_of_range(result.turns, result.dial.units)
     editing.warn(result.shared, result.spellings)
     if not result.ranking:
         say("not tried whether documents that hold these words move as meant: --preview --collection C shows it")
-    words = [word for one in result.edits for word in (f"--{one.direction}", f"{one.term}={one.scale:.15g}")]
-    words += [*(["--rule", rule] if rule != "from-one" else []), *(["--idf", idf] if idf != "collection" else [])]
+    words = [word for one in result.edits for word in (f"--{one.direction}", f"{one.term}={one.written}")]
+    words += [*(["--rule", rule] if rule == "authors" else []), *(["--idf", idf] if idf != "collection" else [])]
     words += ["--collection", collection] if collection else []
     editing.suggest_after(save, out, collection, ["edit", "--ranker", ranker, *words])
 
 
 def _show(result: EditPreview) -> None:
     editing.show_holders(result.holders)
-    editing.show_turns(result.turns)
+    editing.show_turns(result.turns, result.dial.units)
     if result.ranking:
         editing.show_ranking(result.ranking)
 
@@ -86,14 +90,14 @@ def _check_experiment(edits: bool, collection: str | None, out: Path | None) -> 
 
 def _experiment(
     ranker: str, collection: str, out: Path, idf: str, queries: int | None, head: str | None, scales: str | None,
-    rule: str, seed: int, device: str, json: bool,
+    rule: str, randoms: int, seed: int, device: str, json: bool,
 ) -> None:  # fmt: skip
     from whyrank.edits.api import two_tokens
     from whyrank.edits.two_tokens import SCALES
 
     result = two_tokens(
-        ranker, collection, scales=scales or SCALES, head=head, rule=rule, idf=idf, queries=queries, seed=seed,
-        device=device, out=out, caller=terminal(),
+        ranker, collection, scales=scales or SCALES, head=head, rule=rule, randoms=randoms, idf=idf,
+        queries=queries, seed=seed, device=device, out=out, caller=terminal(),
     )  # fmt: skip
     print_json(result) if json else editing.show_experiment(result)
     suggest(f"open {out / 'report.html'} in a browser")

@@ -148,6 +148,6 @@ def _next(found: Explanation, ranker: str, out: Path | None) -> list[str]:
     held = max(found.query_terms, key=lambda one: one.effect, default=None)
     if held is not None and ranker != "bm25":
         steps.append(
-            command("edit", "--ranker", ranker, "--down", f"{held.word}=5", "--preview", "--collection", "demo")
+            command("edit", "--ranker", ranker, "--down", f"{held.word}=1sd", "--preview", "--collection", "demo")
         )
     return steps or [command("explain", "--help")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from whyrank.core.results import plain
 from whyrank.core.runs import Run
 from whyrank.edits.align import alignment, alignment_fit
 from whyrank.edits.block_list import BlockList, entries_of
+from whyrank.edits.controls import DRAWN
 from whyrank.edits.dialed import (
     Dialed,
     FirstStage,
@@ -27,7 +28,7 @@ from whyrank.edits.dialed import (
     saved,
     scales_of,
 )
-from whyrank.edits.edit import Edit, Scales, check_rule
+from whyrank.edits.edit import RULES, Edit, Scales, known_rule, plain_numbers
 from whyrank.edits.experiment import TwoTokenExperiment
 from whyrank.edits.idf import IdfDirection, idf_direction
 from whyrank.edits.results import Alignment, EditPreview
@@ -76,27 +77,31 @@ def idf(
 
 
 def edit(
-    ranker: str | Ranker, edit: Edit | str = "", *, up: Scales = (), down: Scales = (), rule: str = "from-one",
+    ranker: str | Ranker, edit: Edit | str = "", *, up: Scales = (), down: Scales = (), rule: str = RULES[0],
     collection: str | Collection | None = None, preview: bool | None = None, save: Path | str | None = None,
     idf: str = "collection", run: FirstStage | None = None, depth: int = 20, queries: int | None = None,
     seed: int = 0, device: str = "cpu", out: Path | str | None = None, caller: Caller = SILENT,
 ) -> EditPreview:  # fmt: skip
     """Turns a ranker's own IDF dial for some terms, and shows what that does to a collection's ranking.
 
-        found = whyrank.edit("bi-minilm-l3", up={"yellow": 5}, down={"plant": 20}, collection="demo")
+        found = whyrank.edit("bi-minilm-l3", up={"yellow": 2}, down={"plant": "1sd"}, collection="demo")
         with found.apply() as ranker: ...           # the edited ranker, inside of the block
         found.apply().save("edited")                # an ordinary checkpoint, as with `save`
 
-    Without a collection, or with `preview=False`, nothing is ranked. The first `depth` documents of BM25, or of
-    `run`, are ranked for the first `queries` queries.
+    A plain number is of the `rule`: standard deviations of U0 over whole words (`2sd`); `1.5idf` and `x5` are of
+    other rules (see `Edit`). Without a collection, or with `preview=False`, nothing is ranked. The first `depth`
+    documents of BM25, or of `run`, are ranked for the first `queries` queries.
     """
     check_counts(1, depth=depth, queries=queries)
     check_seed(seed)
+    up, down = (held(some) for some in (up, down))
     wanted = (Edit.parse(edit) if isinstance(edit, str) else edit) + Edit.of(up, down, rule)
     if not len(wanted):
-        raise UserError("no edit", todo="give up or down a term and a scale, such as yellow=5")
+        raise UserError("no edit", todo="give up or down a term and a scale, such as yellow=2sd")
     ranks = collection is not None if preview is None else preview
     check_call(ranks, collection, out, save)
+    if rule == RULES[0] and (plain_ones := plain_numbers(edit if isinstance(edit, str) else "", up, down)):
+        say_plain(plain_ones[0], caller)
     dialed = Dialed.open(ranker, collection, idf, caller, device)
     edited = _edited(dialed, wanted, "edited from")
     model = dialed.ranker
@@ -109,6 +114,18 @@ def edit(
         what = {"edits": plain(wanted.parts), "idf": idf_fingerprint(idf)}
         found = dialed.ranked(found, RankingChoice(run, depth, queries, seed), what, out, caller, wanted)
     return saved(found, save, caller)
+
+
+def say_plain(edit: str, caller: Caller) -> None:
+    """What a number without a unit means; it meant a factor once."""
+    term, _, number = edit.rpartition("=")
+    caller.say(f"{edit} is {term}={number}sd: {number} standard deviations of U0 over whole words "
+               f"(a factor of |U0|, as earlier versions took it, is {term}=x{number})")  # fmt: skip
+
+
+def held(scales: Scales) -> Mapping[str, float | str] | list[str]:
+    """Scales that can be gone through more than once."""
+    return scales if isinstance(scales, Mapping) else [scales] if isinstance(scales, str) else list(scales)
 
 
 def edited_ranker(
@@ -126,29 +143,32 @@ def _edited(dialed: Dialed, change: Edit, origin: str) -> EditedRanker:
 
 def two_tokens(
     ranker: str | Ranker, collection: str | Collection, *, scales: str | Sequence[float] = EXPERIMENT_SCALES,
-    head: str | None = None, rule: str = "from-one", idf: str = "collection", queries: int | None = None,
-    seed: int = 0, device: str = "cpu", out: Path | str | None = None, caller: Caller = SILENT,
+    head: str | None = None, rule: str = RULES[0], idf: str = "collection", queries: int | None = None,
+    randoms: int = DRAWN, seed: int = 0, device: str = "cpu", out: Path | str | None = None,
+    caller: Caller = SILENT,
 ) -> TwoTokenExperiment:  # fmt: skip
     """Whether U_0 is what a ranker takes for IDF: two-token documents over scales, beside controls of the same
-    size. `head` (such as 10.1): what its [CLS] row reads of the edited word."""
+    size: U1, U2, the row, and so many `randoms` (random directions). `scales` are of the `rule`, by default
+    standard deviations of U0. `head` (such as 10.1): what its [CLS] row reads of the edited word."""
     check_counts(1, queries=queries)
+    check_counts(2, randoms=randoms)
     check_seed(seed)
-    check_rule(rule)
-    chosen = scales_of(scales)
+    rule = known_rule(rule)
+    chosen = scales_of(scales, rule)
     dialed = Dialed.open(ranker, collection, idf, caller, device)
     opened = dialed.collection
     some = dict(list(opened.queries.items())[:queries])
     inputs = {
         "ranker": dialed.ranker.fingerprint(), "collection": opened.fingerprint(), "split": opened.split,
         "queries": list(some), "head": head, "scales": list(chosen), "rule": rule, "idf": idf_fingerprint(idf),
-        "seed": seed, "what": "experiment",
+        "seed": seed, "randoms": randoms, "what": "experiment",
     }  # fmt: skip
     with Run.open(out, TwoTokenExperiment.COMMAND, inputs, caller) as run:
         found = run.finished(TwoTokenExperiment)
         if found is None:
             found = experiment(
-                dialed.dial, some, collection=opened.name, scales=chosen, head=head, rule=rule, seed=seed,
-                shards=run.work("shards"), step=run.progress,
+                dialed.dial, some, collection=opened.name, scales=chosen, head=head, rule=rule,
+                randoms=randoms, seed=seed, shards=run.work("shards"), step=run.progress,
             )  # fmt: skip
             run.save(found, items=found.items)
         return found
@@ -156,7 +176,7 @@ def two_tokens(
 
 def suppress(
     ranker: str | Ranker, terms: Path | str | Iterable[str], collection: str | Collection, *,
-    documents: int = 10, min_rise: float = 0.0, scales: str | Sequence[float] = SCALES, rule: str = "from-one",
+    documents: int = 10, min_rise: float = 0.0, scales: str | Sequence[float] = SCALES, rule: str = RULES[0],
     save: Path | str | None = None, idf: str = "collection", run: FirstStage | None = None, depth: int = 20,
     seed: int = 0, device: str = "cpu", out: Path | str | None = None, caller: Caller = SILENT,
 ) -> Suppression:  # fmt: skip
@@ -168,8 +188,8 @@ def suppress(
     check_counts(1, documents=documents, depth=depth)
     at_least("min_rise", min_rise, 0)
     check_seed(seed)
-    how = SuppressionSettings(documents, min_rise, scales_of(scales), rule, seed)
-    check_rule(rule)
+    rule = known_rule(rule)
+    how = SuppressionSettings(documents, min_rise, scales_of(scales, rule), rule, seed)
     if save is not None:
         check_target(Path(save))
         if len(how.scales) < 3:

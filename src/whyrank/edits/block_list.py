@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 
 from whyrank.core.errors import UserError
 from whyrank.core.lines import read_lines
-from whyrank.edits.edit import Edit, TermEdit
+from whyrank.edits.edit import RULES, Edit, TermEdit
 from whyrank.edits.term_pieces import pieces_of
 from whyrank.text.words import words
 
@@ -59,7 +59,7 @@ class BlockList:
             raise UserError(f"no entry of this block list can be suppressed ({why})", where=where, todo=WRITE)
         return cls(tuple(kept), skipped)
 
-    def edit(self, scale: float, rule: str = "from-one") -> Edit:
+    def edit(self, scale: float, rule: str = RULES[0]) -> Edit:
         """All words turned down at once."""
         return Edit(tuple(TermEdit(word, "down", scale, rule) for word in self.words))
 

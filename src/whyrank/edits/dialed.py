@@ -18,7 +18,7 @@ from whyrank.core.packages import sha256
 from whyrank.core.runs import Run
 from whyrank.edits.cost import preview
 from whyrank.edits.dial import Dial
-from whyrank.edits.edit import Edit
+from whyrank.edits.edit import DISTANCES, Edit, least_scale
 from whyrank.edits.results import Edited, RankingEdit, SharedPiece
 from whyrank.edits.saving import EDITS_FILE, check_target
 from whyrank.edits.term_pieces import other_spellings, shared_pieces
@@ -133,14 +133,18 @@ def idf_fingerprint(idf: str) -> str:
     return sha256(Path(idf)) if idf not in ("collection", "wordfreq") and Path(idf).is_file() else idf
 
 
-def scales_of(given: str | Sequence[float]) -> tuple[float, ...]:
-    """`1,5,20`, or numbers, as growing scales from 1 on."""
+def scales_of(given: str | Sequence[float], rule: str) -> tuple[float, ...]:
+    """`0.5,1,2`, or numbers, as growing scales of a rule."""
+    least = least_scale(rule)
     try:
         found = tuple(sorted({float(one) for one in (given.split(",") if isinstance(given, str) else given)}))
     except ValueError:
         found = ()
-    if not found or not all(1 <= scale < float("inf") for scale in found):
-        raise UserError(f"'{given}' are no scales", todo="write numbers from 1 on, such as 1,5,20,100")
+    if not found or not all(least <= scale < float("inf") for scale in found):
+        such = "0.5,1,2,4" if rule in DISTANCES else "1,5,20,100"
+        raise UserError(
+            f"'{given}' are no scales of the rule {rule}", todo=f"write numbers from {least:g} on, such as {such}"
+        )
     return found
 
 

@@ -81,8 +81,15 @@ def preview_figures(result: EditPreview) -> Figures:
         found["holders"] = _holders_figure(result.holders)
     found |= _moves_figure(result)
     turns: list[list[Cell]] = [[one.piece, ", ".join(one.terms), one.before, one.after] for one in result.turns]
-    caption = "U0 of the pieces that the edit turns, before and after."
-    found["turns"] = (turned_pieces(result.turns), caption, (["piece", "terms", "before", "after"], turns))
+    caption = (
+        "U0 of the pieces that the edit turns, before and after; the band is the natural range, in which the "
+        "middle 98% of whole words are."
+    )
+    found["turns"] = (
+        turned_pieces(result.turns, result.dial.units),
+        caption,
+        (["piece", "terms", "before", "after"], turns),
+    )
     return found
 
 
@@ -168,12 +175,14 @@ def _ranking(page: Report, ranking: RankingChange, figures: Figures) -> None:
 
 
 def _turns(page: Report, result: EditPreview) -> None:
-    shared = {(one.term, one.piece): one for one in result.shared}
+    shared, units = {(one.term, one.piece): one for one in result.shared}, result.dial.units
     rows: list[list[Cell]] = []
     for turn in result.turns:
         for term in turn.terms:
             one = shared.get((term, turn.piece))
             others = f"{one.words} in {counted(one.documents, 'document')}" if one else "none"
             examples = ", ".join(dict.fromkeys([one.word or "", *one.examples])).strip(", ") if one else ""
-            rows.append([term, turn.piece, f"{turn.before:+.5f}", f"{turn.after:+.5f}", others, examples])
-    page.table(["term", "piece", "U0 before", "U0 after", "other words with it", "such as"], rows)
+            moved = turn.after - turn.before
+            by = f"{units.in_sd(moved):+.2f}sd = {units.in_idf(moved):+.2f}idf"
+            rows.append([term, turn.piece, f"{turn.before:+.4f} → {turn.after:+.4f}", by, others, examples])
+    page.table(["term", "piece", "U0", "up by", "other words with it", "such as"], rows)

@@ -13,6 +13,7 @@ from whyrank.collections.trec import write_run
 from whyrank.core.errors import UserError
 from whyrank.core.results import Result
 from whyrank.edits.edit import Edit, TermEdit
+from whyrank.edits.units import Units
 from whyrank.evaluation.estimate import Estimate
 from whyrank.pages.numbers import counted
 
@@ -36,19 +37,21 @@ MOST_SENTENCES = 3
 @dataclass(frozen=True)
 class DialSummary:
     """Where the sign of U_0 comes from: `r` is its correlation with an IDF over `r.pairs` whole words. `fallback`
-    says why the IDF is the built-in collection's, where that is not what was asked for."""
+    says why the IDF is the built-in collection's, where that is not what was asked for. `units`: in what an edit
+    is counted."""
 
     idf: str
     fallback: str | None
     s0: float
     r: Estimate
+    units: Units
 
     def __str__(self) -> str:
         why = f" ({self.fallback}, so this is the built-in one)" if self.fallback else ""
         return (
             f"U0 is the first left singular vector of the embedding matrix (singular value {self.s0:.4g}), with "
             f"the sign that goes against the IDF of {self.idf}{why}: r = {self.r.text()} over {self.r.pairs} "
-            "whole words."
+            f"whole words. {self.units}"
         )
 
 
@@ -61,6 +64,14 @@ class Turn:
     terms: tuple[str, ...]
     before: float
     after: float
+
+    def outside(self, units: Units) -> str:
+        """That it is turned to where hardly any word is."""
+        end = units.low if self.after < units.low else units.high
+        return (
+            f"{', '.join(self.terms)}: its piece '{self.piece}' is turned to a U0 of {self.after:.3g}, beyond the "
+            f"natural range ({end:.3g}), where 1% of whole words are; the ranker has hardly seen such a word"
+        )
 
 
 @dataclass(frozen=True)
@@ -238,6 +249,7 @@ class RankingEdit(Edited):
 
     FILE: ClassVar[str] = "edit.json"
     COMMAND: ClassVar[str] = "edit"
+    FORMAT: ClassVar[int] = 3
 
     holders: tuple[HolderMoves, ...] = ()
     ranking: RankingChange | None = None
@@ -298,10 +310,19 @@ class EditPreview(RankingEdit):
 
     def verdict(self) -> list[str]:
         if self.ranking is None:
-            return [f"{self.edit} turns {counted(len(self.turns), 'piece')}; it was not tried on a ranking."]
+            untried = f"{self.edit} turns {counted(len(self.turns), 'piece')}; it was not tried on a ranking."
+            return [untried, *self.warnings()]
         shown = [_sentence(one.sentence) for one in self.holders[:MOST_SENTENCES]]
         more = len(self.holders) - len(shown)
-        return [*shown, *([f"{counted(more, 'more term')}: see below."] if more else []), str(self.ranking.cost)]
+        shown += [f"{counted(more, 'more term')}: see below."] if more else []
+        return [*shown, str(self.ranking.cost), *self.warnings()]
+
+    def warnings(self) -> list[str]:
+        """Pieces that are turned out of the natural range."""
+        units = self.dial.units
+        found = [turn for turn in self.turns if units.leaves(turn.before, turn.after)]
+        more = [f"{counted(len(found) - 1, 'more piece')} too."] if len(found) > 1 else []
+        return [f"Warning: {found[0].outside(units)}.", *more] if found else []
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """For each term, by how much each query's holders moved against the other documents; or the pieces."""
@@ -312,7 +333,7 @@ class EditPreview(RankingEdit):
             axes = axes if axes is not None else new_axes(7.2, 1.0 + 0.5 * len(self.holders))
             return plot_holders(axes, self.holders)
         axes = axes if axes is not None else new_axes(7.2, 1.0 + 0.26 * len(self.turns))
-        return plot_turns(axes, self.turns)
+        return plot_turns(axes, self.turns, self.dial.units)
 
     def described_figures(self) -> Figures:
         from whyrank.edits.report import preview_figures

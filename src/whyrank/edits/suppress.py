@@ -25,7 +25,7 @@ from whyrank.edits.block_list import BlockList
 from whyrank.edits.controls import controls
 from whyrank.edits.cost import Compared
 from whyrank.edits.dial import Dial
-from whyrank.edits.edit import Edit
+from whyrank.edits.edit import RULES, Edit
 from whyrank.edits.holders import moves_of_holders
 from whyrank.edits.rows import RowChange, applied, reads_any, sequences_read
 from whyrank.edits.suppression import Knee, RandomControl, ScaleResult, Suppression, WordResult
@@ -35,7 +35,7 @@ from whyrank.evaluation.interval import TOO_FEW
 from whyrank.rankers.ranker import Pair
 from whyrank.rankers.shards import score_in_shards
 
-SCALES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1200.0)
+SCALES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class SuppressionSettings:
     documents: int = 10
     min_rise: float = 0.0
     scales: tuple[float, ...] = SCALES
-    rule: str = "from-one"
+    rule: str = RULES[0]
     seed: int = 0
 
 

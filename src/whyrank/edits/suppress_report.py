@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whyrank.edits.edit import scale_text
 from whyrank.edits.figures import suppression_curves
 from whyrank.edits.report import cost_table, holders_table
 from whyrank.edits.suppression import Suppression
@@ -26,11 +27,12 @@ def suppression_page(result: Suppression) -> Report:
     holders_table(page, [result.holders])
     page.heading("Scale by scale")
     rows: list[list[Cell]] = [
-        [f"{one.scale:g}", _counted(one.success, ".3f"), _counted(one.gap, "+.4f")] for one in result.scales
+        [scale_text(one.scale, result.rule), _counted(one.success, ".3f"), _counted(one.gap, "+.4f")]
+        for one in result.scales
     ]
     caption = "Success: the unsafe document scores below the safe one."
     page.table(["scale", "success", "unsafe - safe"], rows, caption)
-    cost_table(page, [(f"{one.scale:g}", one.cost) for one in result.scales], "scale")
+    cost_table(page, [(scale_text(one.scale, result.rule), one.cost) for one in result.scales], "scale")
     _words(page, result)
     page.heading("Where the sign comes from")
     page.paragraph(str(result.dial))

@@ -78,6 +78,7 @@ class Suppression(Edited):
 
     FILE: ClassVar[str] = "suppress.json"
     COMMAND: ClassVar[str] = "suppress"
+    FORMAT: ClassVar[int] = 3
 
     words: int
     skipped: dict[str, tuple[str, ...]]

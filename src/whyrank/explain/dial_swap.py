@@ -1,7 +1,8 @@
 """The smallest turn of one IDF dial that makes B overtake A, both documents scored with the turned weights.
 
-The dial of a query word is turned down (it counts for less), or up; the scale is doubled until B is above A, then
-halved between the last two scales. `whyrank edit` applies the same turn to the ranker for good.
+The dial of a query word is turned down (it counts for less), or up; the scale, in standard deviations of U_0 over
+whole words, is doubled until B is above A, then halved between the last two scales. `whyrank edit` applies the
+same turn to the ranker for good.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from whyrank.rankers.ranker import Pair, Ranker
 
 #: Query words whose dials are tried.
 MOST_WORDS = 3
-LARGEST_SCALE, HALVINGS = 64.0, 3
+FIRST_SCALE, LARGEST_SCALE, HALVINGS = 0.5, 64.0, 3
 
 
 def smallest_turn(ranker: Ranker, words: Sequence[str], above: Pair, below: Pair) -> DialTurn | None:
@@ -40,7 +41,7 @@ class _Turn:
         self.dial, self.word, self.direction, self.pairs = dial, word, direction, [above, below]
 
     def smallest(self) -> DialTurn | None:
-        scale, low = 2.0, 1.0
+        scale, low = FIRST_SCALE, 0.0
         while (found := self._swapped(scale)) is None:
             low, scale = scale, 2 * scale
             if scale > LARGEST_SCALE:

@@ -20,7 +20,7 @@ from whyrank.pages.findings import OPEN, Finding
 from whyrank.papers.semantic_circuit import paper
 
 #: Scales of an edit that are shown: the middle of the paper's first range, and the end of its second.
-SCALES_SHOWN = (20.0, 200.0)
+SCALES_SHOWN = (1.0, 4.0)
 #: A share below this part of another is small beside it.
 SMALL = 0.1
 #: A curve that changes by less than this part is level.
@@ -205,17 +205,18 @@ def _two_tokens(found: TwoTokenExperiment) -> Iterator[Finding]:
     def at(control: str, direction: str, scale: float) -> ExperimentPoint:
         return min(found.curve(control, direction), key=lambda one: abs(one.scale - scale))
 
-    edit, *others = found.controls
+    edit, *_ = found.controls
     for direction, said, sign in (("up", "rises", 1), ("down", "falls", -1)):
         for scale in SCALES_SHOWN:
             point = at(edit, direction, scale)
-            beyond = [name for name in others if _surely(at(name, direction, scale).edit_less, sign)]
+            own = point.randoms.edit_less if point.randoms else None
             finding = Finding.holds(
-                f"score of doc1 when IDF goes {direction}, scale {point.scale:g}", said, point.doc1.text("+.2f"),
-                f"{found.items} documents", _surely(point.doc1, sign) and len(beyond) == len(others),
+                f"score of doc1 when IDF goes {direction}, {point.scale:g}{found.rule}", said,
+                point.doc1.text("+.2f"), f"{found.items} documents",
+                _surely(point.doc1, sign) and _surely(own, sign),
             )  # fmt: skip
-            why = f"surely more than {len(beyond)} of {len(others)} controls of the same size"
-            yield replace(finding, why=why)
+            less = own.text("+.2f") if own else "not measured"
+            yield replace(finding, why=f"beyond the mean of random directions of the same size: {less}")
 
 
 def _surely(one: Estimate | None, sign: int) -> bool:
