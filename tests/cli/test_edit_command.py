@@ -85,6 +85,20 @@ def test_the_experiment(here, tmp_path):
     assert (out / "report.html").read_text().count("<svg") == 3
 
 
+def test_the_gate_exits_with_3_and_saves_nothing(here, tmp_path):
+    how = ["--down", "cat=30", "--preview", "--collection", here / "collection", "--depth", "9"]
+    done = edit(here, *how, "--max-loss", "0.005", "-o", tmp_path / "run", "--save", tmp_path / "new")
+    assert done.returncode == 3, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("gate fails")]
+    assert "judged queries, and max_loss is 0.005; nothing is saved" in line and "nDCG@10 before" in done.stdout
+    assert not (tmp_path / "new").exists() and result(tmp_path / "run")["what"] == "preview"
+    done = edit(here, *how, "--max-loss", "0.9", "--propose", "-o", tmp_path / "other", "--save", tmp_path / "new")
+    assert done.returncode == 0 and (tmp_path / "new" / "model.safetensors").exists(), done.stderr
+    assert len(result(tmp_path / "other")["proposal"]["tried"]) == 7
+    assert "roposed" in done.stdout and "Which scale?" in (tmp_path / "other" / "report.html").read_text()
+    assert "unknown new_token 'median'" in one_line(edit(here, *how, "--new-token", "median"))
+
+
 def test_what_it_refuses(here, tmp_path):
     def refused(*how):
         return one_line(edit(here, *how))

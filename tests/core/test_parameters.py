@@ -44,7 +44,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], list[tuple[str, Any]
         ("queries", -1), ("seed", -1), ("randoms", 1),
     ]),
     "suppress": (whyrank.suppress, (NO_RANKER, ["yellow"], NO_COLLECTION), [
-        ("documents", 0), ("depth", -1), ("min_rise", -1.0), ("seed", -1),
+        ("documents", 0), ("depth", -1), ("min_rise", -1.0), ("seed", -1), ("randoms", 1),
     ]),
     "align": (whyrank.align, (NO_RANKER, NO_COLLECTION), [("queries", 0), ("depth", 0), ("seed", -1)]),
     "finetune": (whyrank.finetune, (NO_RANKER, NO_COLLECTION), [

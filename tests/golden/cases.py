@@ -147,7 +147,8 @@ CASES = [
     _case("align", f"align {DIALED} --formula plain --preview --save align/saved", prepare=_tiny),
     _case("align-bi", f"align {L3} {DEMO} --preview -k 6 -n 12", DEPTH, QUERIES),
     _case("suppress", f"suppress {L3} {DEMO} --terms inputs/words.txt -n 3 -k 5 --scales 1,20,200 "
-          "--threshold 0.001", ("-n", "--documents"), DEPTH, ("--threshold", "--rule paper --min-rise")),
+          "--threshold 0.001", ("-n", "--documents"), DEPTH,
+          ("--threshold 0.001", "--rule paper --min-rise 0.007")),
     _case("finetune", "finetune --ranker inputs/tiny/ranker --collection inputs/tiny/judged --seeds 2 --epochs 2 "
           "--batch 8 -k 8 --max-length 24", DEPTH, prepare=_tiny),
     *(

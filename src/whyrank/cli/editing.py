@@ -12,7 +12,9 @@ from whyrank.cli.console import command, console, say, suggest
 
 if TYPE_CHECKING:
     from whyrank.edits.experiment import TwoTokenExperiment
-    from whyrank.edits.results import HolderMoves, RankingChange, RankingCost, SharedPiece, Turn
+    from whyrank.edits.holder_moves import HolderMoves, RankingCost
+    from whyrank.edits.intent import SharerMoves
+    from whyrank.edits.results import RankingChange, SharedPiece, Turn
     from whyrank.edits.suppression import Suppression
     from whyrank.edits.units import Units
     from whyrank.evaluation.estimate import Estimate
@@ -41,6 +43,22 @@ def show_holders(holders: Sequence[HolderMoves]) -> None:
     """Whether documents that hold an edited word moved as was meant: the first lines of a result."""
     for one in holders:
         print(one.sentence, flush=True)  # not through rich, which would break the line
+
+
+def show_sharers(sharers: Sequence[SharerMoves]) -> None:
+    """Documents that share a piece of an edited word: one line per word, and those that moved most."""
+    from rich.table import Table
+
+    for one in sharers:
+        print(one, flush=True)
+        if one.examples:
+            table = Table(title=f'without "{one.term}", moved as it is turned', title_justify="left")
+            for column in ("query", "document", "by", "rank"):
+                table.add_column(column)
+            for move in one.examples:
+                rank = f"{move.before} → {move.after}"
+                table.add_row(move.query[:30], move.snippet, ", ".join(move.words), rank)
+            console().print(table)
 
 
 def show_turns(turns: Sequence[Turn], units: Units) -> None:
@@ -98,7 +116,7 @@ def show_ranking(ranking: RankingChange) -> None:
                 grade = "–" if one.grade is None else str(one.grade)
                 scores = f"{one.score_before:.3f} → {one.score_after:.3f}"
                 query = change.query[:30] if i == 0 else ""
-                table.add_row(query, one.docno, f"{one.before} → {one.after}", scores, grade)
+                table.add_row(query, one.title, f"{one.before} → {one.after}", scores, grade)
         console().print(table)
     show_cost(cost)
 
@@ -167,6 +185,22 @@ def show_suppression(result: Suppression) -> None:
             _text(one.cost.agreement), f"{one.cost.changed_queries} of {one.cost.queries}",
         )  # fmt: skip
     console().print(table)
+    title = f"at scale {scale_text(result.at, result.rule)}, beside other means"
+    table = Table(title=title, title_justify="left")
+    for column in ("", "put below", "do not gain", "nDCG@10 changes by"):
+        table.add_column(column, justify="right" if column else "left")
+    for method in result.methods:
+        table.add_row(
+            method.name, _text(method.below, ".3f"), _text(method.not_above, ".3f"),
+            _text(method.cost.difference, "+.4f"),
+        )  # fmt: skip
+    randoms = result.randoms
+    table.add_row(
+        f"{randoms.below.drawn} random directions", _text(randoms.below.mean, ".3f"),
+        _text(randoms.not_above.mean, ".3f"), _text(randoms.difference, "+.4f"),
+    )  # fmt: skip
+    console().print(table)
+    print(randoms, flush=True)
 
 
 def _text(estimate: Estimate | None, form: str = ".4f") -> str:

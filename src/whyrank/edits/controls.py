@@ -10,7 +10,7 @@ Each row moves as far as the edit moves it, |U_0' - U_0| S_0:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -18,6 +18,7 @@ from torch import Tensor
 from whyrank.edits.dial import Dial
 from whyrank.edits.results import Turn
 from whyrank.edits.rows import RowChange
+from whyrank.rankers.neural import NeuralRanker
 
 #: Random directions, and how their names begin.
 DRAWN = 20
@@ -62,6 +63,12 @@ def along_row(dial: Dial) -> Control:
         return RowChange(tokens, (factors - 1)[:, None] * rows)
 
     return change
+
+
+def set_to(ranker: NeuralRanker, tokens: Sequence[int], row: Tensor) -> RowChange:
+    """These tokens' rows become `row` [d]."""
+    rows = ranker.encoder.word_embeddings.detach()[list(tokens)].double().cpu()
+    return RowChange(tuple(tokens), row.double().cpu() - rows)
 
 
 def _amounts(dial: Dial, turns: list[Turn]) -> Tensor:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from whyrank.collections.collection import Collection
     from whyrank.edits.saving import EditedRanker
     from whyrank.edits.units import Units
+    from whyrank.rankers.neural import NeuralRanker
     from whyrank.rankers.ranker import Ranker
 
 DIRECTIONS = ("up", "down")
@@ -212,6 +213,16 @@ class Edit:
         from whyrank.edits.api import edited_ranker
 
         return edited_ranker(ranker, self, collection, idf=idf)
+
+    def view(
+        self, ranker: str | Ranker, collection: str | Collection | None = None, *, side: str = "query",
+        idf: str = "collection",
+    ) -> NeuralRanker:  # fmt: skip
+        """The ranker seen through this edit on one side, `query` or `document`, or on `both`: no weight changes,
+        and several threads may use it (see `edits.view`)."""
+        from whyrank.edits.view import view
+
+        return view(ranker, self, side, collection, idf=idf)
 
     def __add__(self, other: Edit) -> Edit:
         return Edit(self.parts + other.parts)

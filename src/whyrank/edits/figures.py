@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whyrank.edits.edit import DIRECTIONS, DISTANCES
 from whyrank.edits.experiment import EDIT, TwoTokenExperiment
-from whyrank.edits.results import AlignmentFit, HolderMoves, QueryMoves, Turn
+from whyrank.edits.holder_moves import HolderMoves
+from whyrank.edits.results import AlignmentFit, QueryMoves, Turn
 from whyrank.edits.suppression import Suppression
 from whyrank.edits.units import Units
 from whyrank.evaluation.estimate import Estimate

@@ -83,7 +83,7 @@ def save_checkpoint(ranker: NeuralRanker, folder: Path, done: dict[str, Any], or
     """
     check_target(folder)
     model = hugging_face_model(ranker)
-    return make_new(folder, lambda partial: _write(ranker, model, partial, folder.name, done, origin))
+    return make_new(folder, lambda partial: write_checkpoint(ranker, model, partial, folder.name, done, origin))
 
 
 def hugging_face_model(ranker: NeuralRanker) -> HuggingFaceModule:
@@ -94,9 +94,10 @@ def hugging_face_model(ranker: NeuralRanker) -> HuggingFaceModule:
     return model
 
 
-def _write(
+def write_checkpoint(
     ranker: NeuralRanker, model: HuggingFaceModule, folder: Path, name: str, done: dict[str, Any], origin: str
 ) -> None:
+    """The files of a checkpoint, into a folder that is there."""
     source = ranker.checkpoint.folder
     _copy_files(source, folder)
     _save_weights(ranker, model, folder)

@@ -228,8 +228,8 @@ def _suppress(found: Suppression) -> Iterator[Finding]:
     last = found.scales[-1]
     n = f"{found.kept} pairs of {found.words} words"
     yield _number(f"unsafe below safe, scale {last.scale:g}", paper.SUPPRESSED, last.success, n)
-    what = f"the same beyond a random direction of the same size, scale {found.control.scale:g}"
-    yield Finding.holds(what, "not measured", found.control.more.text("+.2f"), n, None)
+    what = f"the same beyond random directions of the same size, scale {found.at:g}"
+    yield Finding.holds(what, "not measured", found.randoms.below.edit_less.text("+.2f"), n, None)
     kept = last.cost.agreement
     what = f"nDCG against the unedited ranking, scale {last.scale:g}"
     yield _number(what, paper.SUPPRESSED_NDCG, kept, f"{kept.queries} queries")
