@@ -101,9 +101,7 @@ def write_checkpoint(
     source = ranker.checkpoint.folder
     _copy_files(source, folder)
     _save_weights(ranker, model, folder)
-    _limit_length(ranker, folder / "tokenizer_config.json")
-    if isinstance(ranker, BiEncoder):
-        _write_sentence_transformers_files(ranker, folder)
+    _about_reading(ranker, folder)
     settings = {key: value for key, value in ranker.checkpoint.settings.items() if key != "kind"}
     about = {
         "name": name,
@@ -115,6 +113,21 @@ def write_checkpoint(
     write_json(folder / OWN_FILE, about)
     earlier = read_json(source / EDITS_FILE) if (source / EDITS_FILE).exists() else None
     write_json(folder / EDITS_FILE, {**done, "earlier": earlier})
+
+
+def copy_small_files(ranker: NeuralRanker, folder: Path) -> None:
+    """The files of a checkpoint without its weights: tokenizer, config, and how texts are read."""
+    _copy_files(ranker.checkpoint.folder, folder)
+    for name in (OWN_FILE, EDITS_FILE):  # that make a folder a ranker of ours, which this is not
+        (folder / name).unlink(missing_ok=True)
+    _about_reading(ranker, folder)
+
+
+def _about_reading(ranker: NeuralRanker, folder: Path) -> None:
+    """Makes the files say how the ranker reads texts."""
+    _limit_length(ranker, folder / "tokenizer_config.json")
+    if isinstance(ranker, BiEncoder):
+        _write_sentence_transformers_files(ranker, folder)
 
 
 def _limit_length(ranker: NeuralRanker, path: Path) -> None:
