@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from whyrank.edits.api import suppress as suppress
     from whyrank.edits.api import two_tokens as two_tokens
     from whyrank.edits.edit import Edit as Edit
+    from whyrank.edits.export.api import export as export
     from whyrank.encoders.site import Site as Site
     from whyrank.evaluation.evaluate import evaluate as evaluate
     from whyrank.explain.api import explain as explain
@@ -66,6 +67,7 @@ _PUBLIC = {
     "edit": "whyrank.edits.api",
     "evaluate": "whyrank.evaluation.evaluate",
     "explainer": "whyrank.explain.pyterrier",
+    "export": "whyrank.edits.export.api",
     "finetune": "whyrank.learning.finetuning.api",
     "idf": "whyrank.edits.api",
     "load": "whyrank.rankers.load",

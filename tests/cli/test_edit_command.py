@@ -67,9 +67,11 @@ def test_a_preview_needs_no_folder_and_saves_nothing(here, tmp_path):
         "--queries", "2", "--collection", here / "collection", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    assert "cat=40 is cat=40sd" in done.stderr and "leaves" not in done.stdout
+    assert "warning: cat: its piece 'cat' is turned to a U0 of" in done.stderr
     assert "2 queries" in done.stdout and list(tmp_path.iterdir()) == []
     said = next(line for line in done.stderr.splitlines() if "--save FOLDER" in line)
-    assert "--up cat=40" in said and f"--idf {here / 'idf.tsv'}" in said, "what is saved is what was shown"
+    assert "--up cat=40sd" in said and f"--idf {here / 'idf.tsv'}" in said, "what is saved is what was shown"
 
 
 def test_the_experiment(here, tmp_path):
@@ -79,8 +81,22 @@ def test_the_experiment(here, tmp_path):
     assert done.returncode == 0, done.stderr
     written = result(out)
     assert written["what"] == "experiment" and written["queries"] == 3 and written["head"] == "1.2"
-    assert len(written["curves"]) == 7 * 2 * 2
+    assert len(written["curves"]) == 24 * 2 * 2 and len(written["slopes"]) == 2
     assert (out / "report.html").read_text().count("<svg") == 3
+
+
+def test_the_gate_exits_with_3_and_saves_nothing(here, tmp_path):
+    how = ["--down", "cat=30", "--preview", "--collection", here / "collection", "--depth", "9"]
+    done = edit(here, *how, "--max-loss", "0.005", "-o", tmp_path / "run", "--save", tmp_path / "new")
+    assert done.returncode == 3, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("gate fails")]
+    assert "judged queries, and max_loss is 0.005; nothing is saved" in line and "nDCG@10 before" in done.stdout
+    assert not (tmp_path / "new").exists() and result(tmp_path / "run")["what"] == "preview"
+    done = edit(here, *how, "--max-loss", "0.9", "--propose", "-o", tmp_path / "other", "--save", tmp_path / "new")
+    assert done.returncode == 0 and (tmp_path / "new" / "model.safetensors").exists(), done.stderr
+    assert len(result(tmp_path / "other")["proposal"]["tried"]) == 7
+    assert "roposed" in done.stdout and "Which scale?" in (tmp_path / "other" / "report.html").read_text()
+    assert "unknown new_token 'median'" in one_line(edit(here, *how, "--new-token", "median"))
 
 
 def test_what_it_refuses(here, tmp_path):
@@ -95,7 +111,7 @@ def test_what_it_refuses(here, tmp_path):
     assert "a preview needs a collection" in refused("--up", "cat=5", "--preview")
     assert "needs --collection and -o" in refused("--experiment")
     assert "by itself" in refused("--experiment", "--up", "cat=5", *collection, "-o", tmp_path / "x")
-    assert "no scales" in refused("--experiment", *collection, "-o", tmp_path / "x", "--scales", "0,1")
+    assert "no scales" in refused("--experiment", *collection, "-o", tmp_path / "x", "--scales", "-1,1")
     assert "this folder holds other files" in refused("--up", "cat=5", "--save", here / "ranker")
     unclear = whyrank("edit", "--ranker", here / "ranker", "--up", "cat=5", *new)
     assert "its sign is unknown" in one_line(unclear), "the built-in collection has few words of this vocabulary"

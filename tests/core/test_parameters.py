@@ -37,12 +37,14 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], list[tuple[str, Any]
         ("depth", 0), ("queries", -1), ("min_samples", -1), ("max_length", 1), ("seed", -1),
     ]),
     "idf": (whyrank.idf, (NO_RANKER, NO_COLLECTION), [("vectors", 0), ("vectors", -3)]),
-    "edit": (whyrank.edit, (NO_RANKER, Edit.of({"yellow": 5}, (), "from-one")), [
+    "edit": (whyrank.edit, (NO_RANKER, Edit.of({"yellow": 5}, (), "paper")), [
         ("queries", -1), ("queries", 0), ("depth", 0), ("seed", -1),
     ]),
-    "two_tokens": (whyrank.two_tokens, (NO_RANKER, NO_COLLECTION), [("queries", -1), ("seed", -1)]),
+    "two_tokens": (whyrank.two_tokens, (NO_RANKER, NO_COLLECTION), [
+        ("queries", -1), ("seed", -1), ("randoms", 1),
+    ]),
     "suppress": (whyrank.suppress, (NO_RANKER, ["yellow"], NO_COLLECTION), [
-        ("documents", 0), ("depth", -1), ("min_rise", -1.0), ("seed", -1),
+        ("documents", 0), ("depth", -1), ("min_rise", -1.0), ("seed", -1), ("randoms", 1),
     ]),
     "align": (whyrank.align, (NO_RANKER, NO_COLLECTION), [("queries", 0), ("depth", 0), ("seed", -1)]),
     "finetune": (whyrank.finetune, (NO_RANKER, NO_COLLECTION), [

@@ -77,8 +77,8 @@ def test_only_pairs_with_a_changed_token_are_scored_again(ranker, unedited, monk
     assert count == len(seen) == sum("cat" in f"{q} {d}".split() for q, d in unedited.pairs) < len(unedited.pairs)
 
 
-def test_a_scale_of_1_changes_nothing_and_scores_nothing(ranker, unedited):
-    change = dialed(ranker).change(Edit.of(up=["cat=1"]))
+def test_a_scale_of_0_changes_nothing_and_scores_nothing(ranker, unedited):
+    change = dialed(ranker).change(Edit.of(up=["cat=0"]))
     assert change.tokens and not change.moved
     scores, count = unedited.rescored(change)
     assert count == 0 and (scores == unedited.scores).all()

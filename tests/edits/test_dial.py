@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy.stats import linregress
 
 from tests.edits.dialed import cross_encoder, dialed, made_idf, numpy_svd, token
 from tests.tiny import ARCHITECTURES
@@ -11,6 +12,8 @@ from whyrank.core.errors import UserError
 from whyrank.edits.dial import Dial
 from whyrank.edits.edit import Edit
 from whyrank.edits.rows import applied
+from whyrank.edits.units import Units
+from whyrank.text.vocabulary import whole_words
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +31,11 @@ def test_an_edit_is_the_matrix_rebuilt_with_one_other_u0(tmp_path, architecture)
     dial = dialed(ranker)
     u, s, vt = numpy_svd(ranker)  # made_idf goes against numpy's own u[:, 0]: the sign is the same
     u = u.copy()
-    for word, turn in (("cat", lambda x: x - 4 * abs(x)), ("dog", lambda x: x + 19 * abs(x))):
+    sd = u[list(whole_words(ranker.pieces.tokenizer)), 0].std()
+    for word, turn in (("cat", lambda x: x - 4 * abs(x)), ("dog", lambda x: x + 3 * sd)):
         u[token(ranker, word), 0] = turn(u[token(ranker, word), 0])
     before = matrix(ranker)
-    with applied(ranker, dial.change(Edit.of(up=["cat=5"], down=["dog=20"]))):
+    with applied(ranker, dial.change(Edit.of(up=["cat=x5"], down=["dog=3"]))):
         np.testing.assert_allclose(matrix(ranker), (u * s) @ vt, atol=2e-6)
         same = [i for i in range(len(before)) if i not in (token(ranker, "cat"), token(ranker, "dog"))]
         assert torch.equal(matrix(ranker)[same], before[same])
@@ -53,7 +57,7 @@ def test_edits_of_different_terms_commute_and_one_term_goes_on_from_where_it_was
         with applied(ranker, dial.change(sum(edits, Edit()))):
             return matrix(ranker)
 
-    cat, dog, more = Edit.of(up=["cat=3"]), Edit.of(down=["dog=7"]), Edit.of(up=["cat=2"])
+    cat, dog, more = Edit.of(up=["cat=x3"]), Edit.of(down=["dog=7"]), Edit.of(up=["cat=x2"])
     assert torch.equal(rows(cat, dog), rows(dog, cat))
     u = float(dial.u0[token(ranker, "cat")])
     after = (dial.turns(cat + more))[0].after
@@ -65,10 +69,35 @@ def test_a_piece_that_two_terms_share_moves_once(ranker):
     alone = dial.turns(Edit.of(up=["cat=5"]))
     both = dial.turns(Edit.of(up=["cat=5", "cat dog=5"]))
     assert [turn.after for turn in both if turn.piece == "cat"] == [alone[0].after]
-    against = dial.turns(Edit.of(up=["cat=5"], down=["cat dog=3"]))
+    against = dial.turns(Edit.of(up=["cat=x5"], down=["cat dog=x3"]))
     u = float(dial.u0[token(ranker, "cat")])
     (mine,) = [turn for turn in against if turn.piece == "cat"]
     assert mine.after == pytest.approx(u - 4 * abs(u) + 2 * abs(u)) and mine.terms == ("cat", "cat dog")
+
+
+def test_units_are_those_of_numpy_and_scipy_over_whole_words(ranker):
+    dial, words = dialed(ranker), list(whole_words(ranker.pieces.tokenizer))
+    u = dial.u0.numpy()[words]
+    units = dial.units
+    assert (
+        units.words == len(words) and units.sd == pytest.approx(u.std()) and units.mean == pytest.approx(u.mean())
+    )
+    fit = linregress(dial.idf.bm25[words], u)
+    assert units.idf == pytest.approx(-fit.slope) and units.idf > 0
+    assert [units.low, units.high] == pytest.approx(np.percentile(u, [1, 99]).tolist())
+    cat = float(dial.u0[token(ranker, "cat")])
+    (turn,) = dial.turns(Edit.of(up=["cat=1.5idf"]))
+    assert turn.after == pytest.approx(cat + 1.5 * fit.slope) and turn.before == cat
+    assert units.in_idf(turn.after - turn.before) == pytest.approx(1.5)
+    (turn,) = dial.turns(Edit.of(down=["cat=2"]))
+    assert units.in_sd(turn.after - turn.before) == pytest.approx(-2)
+
+
+def test_leaving_the_natural_range_is_told_from_coming_back():
+    units = Units(100, 0.0, 1.0, 0.5, -2.0, 3.0)
+    assert units.leaves(0.0, -2.5) and units.leaves(-3.0, -4.0) and units.leaves(0.0, 3.1)
+    assert not units.leaves(-4.0, -3.0) and not units.leaves(5.0, 3.5) and not units.leaves(0.0, 2.9)
+    assert units.reach == (2.0, 3.0)
 
 
 def test_where_the_sign_is_not_clear_there_is_no_dial(ranker):

@@ -96,7 +96,10 @@ def test_the_same_edit_meant_the_other_way_is_warned_of():
     found = moves(*lifted(8, 2.0), TEXTS, direction="down")
     assert found.verdict == "no"
     assert str(found).startswith('warning: documents that hold "w" did not fall against the others')
-    assert "they passed another document 8 times and were passed 0 times (a passed b for 'query q0')" in str(found)
+    assert (
+        "they passed another document 8 times and were passed 0 times ('w' passed 'other' for 'query q0')"
+        in str(found)
+    )
     assert moves(*lifted(8, -2.0), TEXTS, direction="down").verdict == "yes"
 
 
@@ -114,7 +117,7 @@ def test_a_document_without_the_word_that_passes_one_with_it_is_warned_of_althou
     found = moves(before, after, TEXTS)
     assert found.change.value > 0 and found.rose == 6
     assert found.verdict == "no" and found.was_passed == 6
-    assert "b passed a for 'query q0'" in str(found)
+    assert "'other' passed 'w' for 'query q0'" in str(found)
 
 
 def test_an_edit_that_changes_nothing_did_not_raise_anything():

@@ -1,6 +1,7 @@
 """The two-token experiment against plain edits, one at a time."""
 
 import json
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from whyrank.edits.rows import applied
 from whyrank.edits.two_tokens import WordPair, experiment, two_token_queries
 from whyrank.rankers.load import load
 
-SCALES = (1.0, 25.0)
+SCALES = (0.0, 3.0)
 QUERIES = {
     "q1": "cat mat",
     "q2": "people berlin",
@@ -52,7 +53,7 @@ def test_the_curves_are_those_of_plain_edits(ranker, tmp_path, kind):
     if kind == "bi-encoder":  # a word that is edited stands in the prefix of every document
         ranker = load(str(save(tmp_path)), pooling="mean", document_prefix="cat ")
     dial = dialed(ranker)
-    result = experiment(dial, QUERIES, scales=SCALES)
+    result = experiment(dial, QUERIES, scales=SCALES, randoms=3)
     items = two_token_queries(ranker.pieces.tokenizer, QUERIES)
     assert result.items == len(items) == 10 and result.queries == 5
     own = [float(ranker.score([item.pairs[0]])[0]) for item in items]
@@ -69,17 +70,46 @@ def test_the_curves_are_those_of_plain_edits(ranker, tmp_path, kind):
         assert row.doc2.value == pytest.approx(np.mean(doc2 - own), abs=1e-5)
         assert row.doc1_above.value == np.mean(doc1 > doc2)
         assert row.doc1.no_interval == "too few queries" and row.attention is None
-        if row.scale == 1:
+        if row.scale == 0:
             assert row.doc1.value == pytest.approx(0, abs=1e-6)
         else:
             assert abs(row.doc1.value) > 1e-4
     json.dumps(result.to_json(), allow_nan=False)
 
 
+@pytest.mark.parametrize("rule", ["sd", "paper"])
+def test_slopes_are_those_of_least_squares_through_0_and_randoms_are_averaged(ranker, rule):
+    dial, scales = dialed(ranker), (1.0, 2.0, 4.0)
+    result = experiment(dial, QUERIES, scales=scales, rule=rule, randoms=4)
+    items = two_token_queries(ranker.pieces.tokenizer, QUERIES)
+    own = np.array([float(ranker.score([item.pairs[0]])[0]) for item in items])
+    x = np.array(scales) - (rule == "paper")
+    named = controls(dial, 0, 4)
+    for direction in ("up", "down"):
+        slopes = {}
+        for name, control in named.items():
+            y = np.zeros((len(scales), len(items)))
+            for (i, scale), (j, item) in product(enumerate(scales), enumerate(items)):
+                edit = Edit.of(**{direction: [f"{item.tok1}={scale}"]}, rule=rule)
+                with applied(ranker, control(dial.turns(edit))):
+                    y[i, j] = float(ranker.score([item.pairs[0]])[0]) - own[j]
+            slopes[name] = np.linalg.lstsq(x[:, None], y, rcond=None)[0][0]
+        found = result.slope(direction)
+        randoms = [slopes[f"random {i}"].mean() for i in (1, 2, 3, 4)]
+        assert found.edit.value == pytest.approx(slopes["U0"].mean(), abs=1e-5)
+        assert found.randoms.mean.value == pytest.approx(np.mean(randoms), abs=1e-5)
+        assert [found.randoms.least, found.randoms.most] == pytest.approx([min(randoms), max(randoms)], abs=1e-5)
+        assert found.randoms.edit_less.value == pytest.approx(slopes["U0"].mean() - np.mean(randoms), abs=1e-5)
+        assert set(found.others) == {"U1", "U2", "row"}
+        for name, one in found.others.items():
+            assert one.value == pytest.approx((slopes["U0"] - slopes[name]).mean(), abs=1e-5)
+        assert found.verdict == "cannot tell", "five queries decide nothing"
+
+
 def test_every_control_moves_each_row_as_far_as_the_edit(ranker):
     dial = dialed(ranker)
     turns = dial.turns(Edit.of(up=["cat=7"], down=["dog=3"]))
-    named = controls(dial, seed=4)
+    named = controls(dial, seed=4, drawn=3)
     assert list(named) == ["U0", "U1", "U2", "random 1", "random 2", "random 3", "row"]
     norms = named["U0"](turns).norms
     rows = ranker.encoder.word_embeddings.detach().double()[[token(ranker, "cat"), token(ranker, "dog")]]
@@ -94,7 +124,7 @@ def test_every_control_moves_each_row_as_far_as_the_edit(ranker):
     along = cosine_similarity(named["row"](turns).rows, rows, dim=1)
     np.testing.assert_allclose(along, [1, -1])  # up: longer; down: shorter
     torch.testing.assert_close(named["row"](turns).norms[0], norms[0])
-    far = named["row"](dial.turns(Edit.of(up=["cat=200"], down=["dog=200"])))
+    far = named["row"](dial.turns(Edit.of(up=["cat=x200"], down=["dog=x200"])))
     left = (rows + far.rows).norm(dim=1) / rows.norm(dim=1)
     assert left[0] > 1 > left[1] > 0, "a row that is scaled down is never turned round"
     np.testing.assert_allclose(cosine_similarity(rows + far.rows, rows, dim=1), [1, 1])
@@ -105,7 +135,7 @@ def test_every_control_moves_each_row_as_far_as_the_edit(ranker):
 
 def test_attention_is_the_models_own(ranker, tmp_path):
     dial = dialed(ranker)
-    result = experiment(dial, {"q1": "cat mat"}, scales=(1.0, 25.0), head="1.2")
+    result = experiment(dial, {"q1": "cat mat"}, scales=(1.0, 25.0), head="1.2", randoms=2)
     assert result.head == "1.2"
     model = transformers.AutoModelForSequenceClassification.from_pretrained(
         ranker.checkpoint.folder, attn_implementation="eager"
@@ -129,7 +159,7 @@ def test_attention_is_the_models_own(ranker, tmp_path):
 
 def test_work_that_was_stopped_goes_on(ranker, tmp_path, monkeypatch):
     dial = dialed(ranker)
-    whole = experiment(dial, QUERIES, scales=SCALES)
+    whole = experiment(dial, QUERIES, scales=SCALES, randoms=2)
     plain, calls = ranker.score, []
 
     def failing(pairs, progress=None):
@@ -140,10 +170,10 @@ def test_work_that_was_stopped_goes_on(ranker, tmp_path, monkeypatch):
 
     monkeypatch.setattr(ranker, "score", failing)
     with pytest.raises(KeyboardInterrupt):
-        experiment(dial, QUERIES, scales=SCALES, shards=tmp_path)
+        experiment(dial, QUERIES, scales=SCALES, randoms=2, shards=tmp_path)
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
     assert kept
-    again = experiment(dial, QUERIES, scales=SCALES, shards=tmp_path)
+    again = experiment(dial, QUERIES, scales=SCALES, randoms=2, shards=tmp_path)
     assert again == whole
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items()), "what was done is not done again"
 

@@ -22,7 +22,7 @@ UP, DOWN = {"cat": 40.0}, {"house": 15.0, "red tree": 9.0}
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("verbs")
-    (folder / "list.txt").write_text("berlin\nblue\nslow\ntwo words\nzebra\n")
+    (folder / "list.txt").write_text("berlin\nblue\nslow\n?!\nzebra\n")
     return folder
 
 
@@ -43,9 +43,12 @@ def verbs(place, ranker):
             ranker, up=UP, down=DOWN, collection=COLLECTION, depth=9, **how, **more
         ),
         "align": lambda **more: whyrank.align(ranker, COLLECTION, preview=True, depth=9, **how, **more),
-        "two_tokens": lambda **more: whyrank.two_tokens(ranker, COLLECTION, scales="1,20", **how, **more),
+        "two_tokens": lambda **more: whyrank.two_tokens(
+            ranker, COLLECTION, scales="1,20", randoms=3, **how, **more
+        ),
         "suppress": lambda **more: whyrank.suppress(
-            ranker, place / "list.txt", COLLECTION, documents=8, scales="1,10,100,1000", **how, **more
+            ranker, place / "list.txt", COLLECTION, documents=8, rule="paper", scales="1,10,100,1000", min_rise=0,
+            randoms=2, **how, **more
         ),
     }  # fmt: skip
 
@@ -162,7 +165,14 @@ def test_without_a_collection_nothing_is_ranked(place, ranker):
 
 def test_terms_to_suppress_may_be_words(place, ranker, results):
     words = (place / "list.txt").read_text().split("\n")[:-1]
-    how = {"documents": 8, "scales": (1, 10, 100, 1000), "idf": str(place / "idf.tsv")}
+    how = {
+        "documents": 8,
+        "rule": "paper",
+        "scales": (1, 10, 100, 1000),
+        "min_rise": 0,
+        "randoms": 2,
+        "idf": str(place / "idf.tsv"),
+    }
     found = whyrank.suppress(ranker, words, COLLECTION, **how)
     assert found == results["suppress"][0] and found.knee is not None
     with found.apply() as edited:

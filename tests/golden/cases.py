@@ -138,14 +138,17 @@ CASES = [
           ("--least", "--min-samples")),
     _case("idf", f"idf {L3} {DEMO} --vectors 4"),
     _case("idf-ce", f"idf {CE} {DEMO} --vectors 2"),
-    _case("edit-preview", f"edit {L3} --up yellow=5 --down leaves=3 --preview {DEMO} -k 8", DEPTH),
-    _case("edit-experiment", f"edit {CE} --experiment {DEMO} -n 3 --head 10.1 --scales 1,20", QUERIES),
+    _case("edit-preview", f"edit {L3} --up yellow=5 --down leaves=3 --preview {DEMO} -k 8", DEPTH,
+          ("--preview", "--rule paper --preview")),
+    _case("edit-experiment", f"edit {CE} --experiment {DEMO} -n 3 --head 10.1 --scales 1,20", QUERIES,
+          ("--experiment", "--rule paper --randoms 3 --experiment")),
     _case("edit-saved", f"edit {DIALED} --up cat=5 --rule authors --preview --save edit-saved/saved",
           prepare=_tiny),
     _case("align", f"align {DIALED} --formula plain --preview --save align/saved", prepare=_tiny),
     _case("align-bi", f"align {L3} {DEMO} --preview -k 6 -n 12", DEPTH, QUERIES),
     _case("suppress", f"suppress {L3} {DEMO} --terms inputs/words.txt -n 3 -k 5 --scales 1,20,200 "
-          "--threshold 0.001", ("-n", "--documents"), DEPTH, ("--threshold", "--min-rise")),
+          "--threshold 0.001", ("-n", "--documents"), DEPTH,
+          ("--threshold 0.001", "--rule paper --min-rise 0.007")),
     _case("finetune", "finetune --ranker inputs/tiny/ranker --collection inputs/tiny/judged --seeds 2 --epochs 2 "
           "--batch 8 -k 8 --max-length 24", DEPTH, prepare=_tiny),
     *(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tests.golden.digest import Column, Digest
 
@@ -19,13 +19,16 @@ TWICE = 1e-5
 OF_THE_LARGEST = 3e-6
 
 
-def differences(frozen: Digest, present: Digest) -> Iterator[str]:
-    """One line for each thing that is gone or has changed, beginning with where it was."""
+def differences(
+    frozen: Digest, present: Digest, meant: Callable[[str], bool] = lambda line: False
+) -> Iterator[str]:
+    """One line for each thing that is gone or has changed, beginning with where it was. A number whose line is
+    `meant` is not looked for, so that it does not take the place of another that is near it."""
     for name, columns in frozen.tables.items():
         yield from _table(name, columns, present.tables.get(name))
     for name, scores in frozen.runs.items():
         yield from _run(name, scores, present.runs.get(name))
-    yield from _numbers(frozen.numbers, present.numbers)
+    yield from _numbers(frozen.numbers, present.numbers, meant)
     yield from (f"count {one} is in no JSON file" for one in frozen.counts if one not in present.counts)
     yield from (f"name {one} is in no JSON file" for one in frozen.names if one not in present.names)
     yield from (f"{one} is not written" for one in frozen.reports if one not in present.reports)
@@ -79,10 +82,17 @@ def _run(name: str, frozen: dict[str, float], present: dict[str, float] | None) 
             yield f"{name}: {second} is below {first} though its score is higher"
 
 
-def _numbers(frozen: dict[str, dict[str, float]], present: dict[str, dict[str, float]]) -> Iterator[str]:
+def _numbers(
+    frozen: dict[str, dict[str, float]], present: dict[str, dict[str, float]], meant: Callable[[str], bool]
+) -> Iterator[str]:
     """Each number finds one of its own in the present JSON, whichever file and key it has there now; what was
     written twice may be written once."""
-    where = {value: f"{name}: {key}" for name, inside in frozen.items() for key, value in inside.items()}
+    where = {
+        value: f"{name}: {key}"
+        for name, inside in frozen.items()
+        for key, value in inside.items()
+        if not meant(_gone(f"{name}: {key}", value))
+    }
     found = Counter(value for inside in present.values() for value in inside.values())
     changed = sorted(where.keys() - found.keys())
     left = sorted((found - Counter(dict.fromkeys(where, 1))).elements())
@@ -95,4 +105,8 @@ def _numbers(frozen: dict[str, dict[str, float]], present: dict[str, dict[str, f
         if place < len(left) and _close(value, left[place], ABSOLUTE):
             place, before = place + 1, value
         else:
-            yield f"{where[value]} was {value}, which is gone"
+            yield _gone(where[value], value)
+
+
+def _gone(place: str, value: float) -> str:
+    return f"{place} was {value}, which is gone"

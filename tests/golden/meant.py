@@ -17,6 +17,8 @@ ONCE = "the values per query are in per_query.parquet alone"
 SHOWN = "the study's file keeps shares, effects and their tests, and the gaps; patch has the rest"
 #: t-SNE magnifies the last digit of its input, which another processor rounds otherwise.
 CHAOTIC = "coordinates of t-SNE; the vectors' cosines beside them are compared"
+#: `edit --experiment` and `suppress` by the old rule and the old threshold are compared by cases of their own.
+SD = "the two-token experiment counts in sd, against 20 random directions; suppressed rises are at least 0.1 sd"
 MEANT = [
     Meant("eval", "evaluation.json: per_query.*", ONCE),
     Meant("eval", "name q*", ONCE),
@@ -25,5 +27,9 @@ MEANT = [
     Meant("study-term-frequency", "*.gap.perturbed was *", SHOWN),
     Meant("study-disentangled", "*.alike.*.spearman was *", "maps of heads are compared by Pearson's r alone"),
     Meant("study-disentangled", "study.json: figures.t_sne.*.points.* was *", CHAOTIC),
+    Meant("study-semantic-circuit", "two-tokens/*", SD),
+    Meant("study-semantic-circuit", "suppress/*", SD),
+    Meant("suppress", "suppress.json: threshold was *", "the least rise is in standard deviations of the scores"),
+    Meant("suppress", "suppress.json: control.*", "the control is several random directions, not one"),
     Meant("study-disentangled", "count 6 *", "trainings without a better epoch are counted from their epochs"),
 ]

@@ -21,7 +21,7 @@ from whyrank.cli.caller import remember_words
 #: The order of the help: what is done first stands first; a command that is not named here comes after these.
 ORDER = (
     "demo", "get", "rank", "eval", "diff", "explain", "attention", "pairs", "audit",
-    "patch", "circuit", "semantic-bm", "idf", "edit", "suppress", "align", "finetune", "train", "study",
+    "patch", "circuit", "semantic-bm", "idf", "edit", "suppress", "align", "export", "finetune", "train", "study",
 )  # fmt: skip
 
 

@@ -105,8 +105,9 @@ def _dial(first: Explanation, turn: DialTurn, below: str) -> str:
     """What the smallest turn does, in words."""
     way = "less" if turn.direction == "down" else "more"
     return (
-        f"The ranker keeps a dial for how rare it takes each word to be. If '{turn.term}' counts {way} (scale "
-        f"{turn.scale:g}), {first.docid} scores {turn.above:.2f} and {below} {turn.below:.2f}: they change places."
+        f"The ranker keeps a dial for how rare it takes each word to be. If '{turn.term}' counts {way} "
+        f"(by {turn.scale:.3g} standard deviations), {first.docid} scores {turn.above:.2f} and "
+        f"{below} {turn.below:.2f}: they change places."
     )
 
 

@@ -150,9 +150,9 @@ def _next(found: Explanation, ranker: str, out: Path | None) -> list[str]:
     steps = [f"open {out / 'report.html'} in a browser"] if out is not None else []
     turn = found.versus.turn if found.versus is not None else None
     held = max(found.query_terms, key=lambda one: one.effect, default=None)
-    way, dial = "--down", f"{held.word}=5" if held is not None and held.effect > 0 else None
+    way, dial = "--down", f"{held.word}=1sd" if held is not None and held.effect > 0 else None
     if turn is not None:
-        way, dial = f"--{turn.direction}", f"{turn.term}={turn.scale:g}"
+        way, dial = f"--{turn.direction}", f"{turn.term}={turn.scale:g}sd"
     if dial is not None and found.why_not is None and ranker != "bm25":
         steps.append(command("edit", "--ranker", ranker, way, dial, "--preview", "--collection", "demo"))
     return steps or [command("explain", "--help")]

@@ -35,7 +35,7 @@ def idf(
     suggest(
         f"open {out / 'report.html'} in a browser",
         command(
-            "edit", "--ranker", ranker, *how, "--up", "TERM=5", "--preview", "--collection", collection or "C"
+            "edit", "--ranker", ranker, *how, "--up", "TERM=2sd", "--preview", "--collection", collection or "C"
         ),
     )
 

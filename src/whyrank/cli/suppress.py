@@ -19,17 +19,22 @@ SHOWN = 5
 @app.command("suppress")
 def suppress(
     ranker: editing.OneRanker,
-    terms: Annotated[Path, typer.Option(help="The words to suppress: a text file, one per line, # for comments.")],
+    terms: Annotated[
+        Path, typer.Option(help="The words to suppress: a text file, one word or phrase per line, # for comments.")
+    ],
     collection: options.CollectionName,
     out: options.RunFolderPath,
     save: editing.Save = None,
     documents: Annotated[int, typer.Option(min=1, help="Documents that each word is put into.")] = 10,
-    min_rise: Annotated[float, typer.Option(min=0, help="Keep pairs whose score rises by more than this.")] = 0.0,
-    scales: Annotated[str, typer.Option(help="The scales to try.")] = "1,2,5,10,20,50,100,200,500,1200",
+    min_rise: Annotated[
+        float, typer.Option(min=0, help="Keep pairs whose score rises by more, in its standard deviations.")
+    ] = 0.1,
+    scales: Annotated[str, typer.Option(help="The scales to try, of the rule.")] = "0.25,0.5,1,2,4,8",
     idf: editing.IdfSource = "collection",
     run: options.FromRun = None,
     depth: options.Depth = 20,
-    rule: editing.Rule = "from-one",
+    rule: editing.Rule = "sd",
+    randoms: Annotated[int, typer.Option(min=2, help="Random directions of the same size, as controls.")] = 10,
     seed: options.Seed = 0,
     device: options.Device = "cpu",
     json: options.AsJson = False,
@@ -39,7 +44,8 @@ def suppress(
     from whyrank.edits.api import suppress as run_suppress
 
     result = run_suppress(
-        ranker, terms, collection, documents=documents, min_rise=min_rise, scales=scales, rule=rule, save=save,
+        ranker, terms, collection, documents=documents, min_rise=min_rise, scales=scales, rule=rule,
+        randoms=randoms, save=save,
         idf=idf, run=run, depth=depth, seed=seed, device=device, out=out, caller=terminal(),
     )  # fmt: skip
     for reason, entries in result.skipped.items():

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +22,14 @@ import numpy as np
 from whyrank.collections.records import Retrieved, Run
 from whyrank.core.progress import OpenProgress
 from whyrank.edits.edit import Edit
+from whyrank.edits.holder_moves import HolderMoves, RankingCost
 from whyrank.edits.holders import moves_of_edits
-from whyrank.edits.results import DocumentMove, HolderMoves, QueryMoves, RankingChange, RankingCost
+from whyrank.edits.results import DocumentMove, QueryMoves, RankingChange
 from whyrank.edits.rows import RowChange
 from whyrank.edits.unedited import Unedited
 from whyrank.evaluation.estimate import Estimate
 from whyrank.evaluation.measures import per_query
+from whyrank.text.titles import title_of
 
 DEPTH = 10
 MEASURE = f"nDCG@{DEPTH}"
@@ -56,6 +59,13 @@ def preview(
 ) -> PreviewedRanking:
     """Ranks with the change; `edit` is what it was meant to do."""
     scores, rescored = unedited.rescored(change, shards=shards, step=step)
+    return previewed(unedited, scores, rescored, edit, seed)
+
+
+def previewed(
+    unedited: Unedited, scores: np.ndarray, rescored: int, edit: Edit | None = None, seed: int = 0
+) -> PreviewedRanking:
+    """The ranking by these scores, of which so many were scored again."""
     compared = Compared.of(unedited, scores)
     ranking = RankingChange(len(unedited.pairs), rescored, compared.cost(seed), compared.changes())
     holders = moves_of_edits(unedited, scores, edit or Edit(), seed)
@@ -81,8 +91,7 @@ class Compared:
 
     def cost(self, seed: int = 0) -> RankingCost:
         """Means with intervals over queries; the difference is paired."""
-        after = {qid: self.ndcg_after[qid] for qid in self.ndcg_before}
-        differences = {qid: after[qid] - before for qid, before in self.ndcg_before.items()}
+        after, differences = {qid: self.ndcg_after[qid] for qid in self.ndcg_before}, self.differences
         return RankingCost(
             MEASURE,
             queries=len(self.agreement),
@@ -93,10 +102,21 @@ class Compared:
             agreement=_mean(self.agreement, seed, within=(0, 1)) or Estimate.undefined(),
         )
 
+    @property
+    def differences(self) -> dict[str, float]:
+        """The change of nDCG@10 of each judged query."""
+        return {qid: self.ndcg_after[qid] - before for qid, before in self.ndcg_before.items()}
+
     def changes(self) -> tuple[QueryMoves, ...]:
         """The queries that change most, each with the documents whose move is seen most."""
         found = sorted(map(self._moves, self._changed()), key=lambda one: (one.agreement, -one.moved))
         return tuple(found[:SHOWN_QUERIES])
+
+    @cached_property
+    def _titles(self) -> dict[str, str]:
+        """What documents are called."""
+        rows = zip(self.unedited.rows, self.unedited.pairs, strict=True)
+        return {row.docno: title_of(text) for row, (_, text) in rows}
 
     def _changed(self) -> list[str]:
         """The queries whose order changes."""
@@ -108,7 +128,7 @@ class Compared:
         moved = [(old[row.docno], row) for row in self.after[qid] if row.rank != old[row.docno].rank]
         moved.sort(key=lambda pair: -abs(_seen(pair[0].rank) - _seen(pair[1].rank)))
         documents = (
-            DocumentMove(b.docno, b.rank, a.rank, b.score, a.score, grades.get(b.docno))
+            DocumentMove(b.docno, self._titles[b.docno], b.rank, a.rank, b.score, a.score, grades.get(b.docno))
             for b, a in moved[:SHOWN_DOCUMENTS]
         )
         return QueryMoves(

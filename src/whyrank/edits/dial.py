@@ -27,6 +27,7 @@ from whyrank.edits.idf import CLEAR
 from whyrank.edits.results import DialSummary, Turn
 from whyrank.edits.rows import RowChange
 from whyrank.edits.term_pieces import pieces_of
+from whyrank.edits.units import Units
 from whyrank.encoders.spectrum import Spectrum
 from whyrank.evaluation.correlation import Pearson, independent_pearson
 from whyrank.evaluation.estimate import Estimate, estimate_text
@@ -101,6 +102,13 @@ class Dial:
         """U_0 [V]."""
         return self.spectrum.left[:, 0]
 
+    @cached_property
+    def units(self) -> Units:
+        """In what an edit is counted: U_0 over the whole words of the vocabulary."""
+        size = min(len(self.idf.whole), len(self.u0))
+        whole = self.idf.whole[:size]
+        return Units.of(self.u0[:size].numpy()[whole], self.idf.bm25[:size][whole])
+
     def turns(self, edit: Edit) -> list[Turn]:
         """What the edit does to U_0 of each piece.
 
@@ -116,7 +124,7 @@ class Dial:
         found = []
         for token, terms in users.items():
             before = float(self.u0[token])
-            moves = [edit.turned(term, before) - before for term in terms]
+            moves = [edit.turned(term, before, self.units) - before for term in terms]
             after = before + max(0.0, *moves) + min(0.0, *moves)
             found.append(Turn(token, str(tokenizer.id_to_token(token)), tuple(terms), before, after))
         return found
@@ -131,7 +139,8 @@ class Dial:
         """Where the sign comes from."""
         r, words = self.correlation.r, self.correlation.n
         estimate = Estimate.of(r, self.correlation.interval, words, 0)
-        return DialSummary(self.idf.source, self.fallback, float(self.spectrum.values[0]), estimate)
+        s0 = float(self.spectrum.values[0])
+        return DialSummary(self.idf.source, self.fallback, s0, estimate, self.units)
 
 
 def oriented_spectrum(ranker: NeuralRanker, idf: TokenIdf, k: int = VECTORS) -> Spectrum:

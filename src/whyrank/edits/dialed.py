@@ -15,12 +15,13 @@ from whyrank.collections.records import fingerprint_of
 from whyrank.core.caller import Caller
 from whyrank.core.errors import UserError
 from whyrank.core.packages import sha256
+from whyrank.core.results import plain
 from whyrank.core.runs import Run
 from whyrank.edits.cost import preview
 from whyrank.edits.dial import Dial
-from whyrank.edits.edit import Edit
+from whyrank.edits.edit import DISTANCES, Edit, least_scale
 from whyrank.edits.results import Edited, RankingEdit, SharedPiece
-from whyrank.edits.saving import EDITS_FILE, check_target
+from whyrank.edits.saving import EDITS_FILE, EditedRanker, check_target
 from whyrank.edits.term_pieces import other_spellings, shared_pieces
 from whyrank.edits.unedited import Unedited
 from whyrank.rankers.given import neural_ranker
@@ -89,6 +90,12 @@ class Dialed:
         found = {term: tuple(other_spellings(self.ranker.pieces.tokenizer, term)) for term in edit.terms}
         return {term: others for term, others in found.items() if others}
 
+    def edited(self, change: Edit, origin: str, record: dict[str, Any] | None = None) -> EditedRanker:
+        """The ranker with an edit; `record` is what edits.json says besides."""
+        turns = self.dial.turns(change)
+        done = {"dial": plain(self.dial.summary()), "edits": plain(change.parts), "turns": plain(turns)}
+        return EditedRanker(self.ranker, self.dial.change(turns), done | (record or {}), origin)
+
     def first_stage(self, choice: RankingChoice, caller: Caller) -> Ranking:
         """The candidates."""
         stage, _ = first_stage_of(self.collection, choice.run, choice.depth)
@@ -111,16 +118,16 @@ class Dialed:
 
     def ranked(
         self, found: R, choice: RankingChoice, what: dict[str, Any], out: Path | str | None,
-        caller: Caller, edit: Edit | None = None,
+        caller: Caller,
     ) -> R:  # fmt: skip
-        """An edit with the ranking before and after; `what` was edited is an input of the run."""
+        """A change with the ranking before and after; `what` was changed is an input of the run."""
         stage = self.first_stage(choice, caller)
         with Run.open(out, found.COMMAND, self.inputs(stage, choice) | what, caller) as run:
             done = run.finished(type(found))
             if done is None:
                 unedited = self.unedited(stage, choice.depth, run)
                 tried = preview(
-                    unedited, found.apply().change, edit, seed=choice.seed, shards=run.work("shards"),
+                    unedited, found.apply().change, seed=choice.seed, shards=run.work("shards"),
                     step=run.progress,
                 )  # fmt: skip
                 done = replace(found, **vars(tried))
@@ -133,14 +140,18 @@ def idf_fingerprint(idf: str) -> str:
     return sha256(Path(idf)) if idf not in ("collection", "wordfreq") and Path(idf).is_file() else idf
 
 
-def scales_of(given: str | Sequence[float]) -> tuple[float, ...]:
-    """`1,5,20`, or numbers, as growing scales from 1 on."""
+def scales_of(given: str | Sequence[float], rule: str) -> tuple[float, ...]:
+    """`0.5,1,2`, or numbers, as growing scales of a rule."""
+    least = least_scale(rule)
     try:
         found = tuple(sorted({float(one) for one in (given.split(",") if isinstance(given, str) else given)}))
     except ValueError:
         found = ()
-    if not found or not all(1 <= scale < float("inf") for scale in found):
-        raise UserError(f"'{given}' are no scales", todo="write numbers from 1 on, such as 1,5,20,100")
+    if not found or not all(least <= scale < float("inf") for scale in found):
+        such = "0.5,1,2,4" if rule in DISTANCES else "1,5,20,100"
+        raise UserError(
+            f"'{given}' are no scales of the rule {rule}", todo=f"write numbers from {least:g} on, such as {such}"
+        )
     return found
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from whyrank.core.results import Result
-from whyrank.edits.edit import DIRECTIONS
+from whyrank.edits.against_random import AgainstRandom
+from whyrank.edits.edit import DISTANCES
 from whyrank.edits.results import DialSummary
 from whyrank.evaluation.estimate import Estimate
 
@@ -20,12 +21,15 @@ if TYPE_CHECKING:
 
 #: The edit itself among its controls.
 EDIT = "U0"
+#: Whether the edit does what a dial does.
+DialVerdict = Literal["yes", "no", "cannot tell"]
 
 
 @dataclass(frozen=True)
 class ExperimentPoint:
     """The edit, or a control, at one scale: mean scores from the unedited doc1 on, the share of items with doc1
-    above doc2, the attention that was asked for, and of a control by how much the edit's doc1 is above its own."""
+    above doc2, the attention that was asked for; of a control by how much the edit's doc1 is above its own, of the
+    edit how its doc1 stands against all random directions."""
 
     control: str
     direction: str
@@ -35,6 +39,54 @@ class ExperimentPoint:
     doc1_above: Estimate
     attention: Estimate | None = None
     edit_less: Estimate | None = None
+    randoms: AgainstRandom | None = None
+
+
+@dataclass(frozen=True)
+class DialSlope:
+    """All scales of one direction in one number, so that no scale has to be chosen: how much doc1 moves per unit
+    of scale, by least squares through 0, item by item. `randoms`: against random directions; `others`: how much
+    more the edit does than each other control.
+
+    It is a dial (`yes`) when doc1 surely moves as meant, and surely farther than random directions move it on
+    average; it is none (`no`) when one of both is surely reversed.
+    """
+
+    direction: str
+    edit: Estimate
+    randoms: AgainstRandom
+    others: dict[str, Estimate]
+    verdict: DialVerdict
+
+    @classmethod
+    def judged(
+        cls, direction: str, edit: Estimate, randoms: AgainstRandom, others: dict[str, Estimate]
+    ) -> DialSlope:
+        sign = 1 if direction == "up" else -1
+        both = (edit, randoms.edit_less)
+        verdict: DialVerdict = "cannot tell"
+        if all(one.has_sign(sign) for one in both):
+            verdict = "yes"
+        elif any(one.has_sign(-sign) for one in both):
+            verdict = "no"
+        return cls(direction, edit, randoms, others, verdict)
+
+    def text(self, unit: str) -> str:
+        """What was found, in a sentence."""
+        sign = 1 if self.direction == "up" else -1
+        found = {
+            "yes": "it is a dial: doc1 moves as meant, and farther than in random directions",
+            "no": "it is not a dial: doc1 does not move as meant, or moves farther in random directions",
+            "cannot tell": "cannot tell whether it is a dial",
+        }[self.verdict]  # fmt: skip
+        less = [name for name, one in self.others.items() if one.has_sign(sign)]
+        also = f"; surely beyond {', '.join(less)}, too" if less else ""
+        not_ = [name for name in self.others if name not in less]
+        also += f"; not surely beyond {', '.join(not_)}" if not_ else ""
+        return (
+            f"Turned {self.direction}, {found}. doc1 moves by {self.edit.text('+.3f')} {unit}, "
+            f"{self.randoms.text()}: {self.randoms.edit_less.text('+.3f')} is the edit's own{also}."
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,6 +95,7 @@ class TwoTokenExperiment(Result):
 
     FILE: ClassVar[str] = "edit.json"
     COMMAND: ClassVar[str] = "edit"
+    FORMAT: ClassVar[int] = 3
 
     ranker: str
     source: str
@@ -56,6 +109,7 @@ class TwoTokenExperiment(Result):
     scales: tuple[float, ...]
     seed: int
     curves: tuple[ExperimentPoint, ...]
+    slopes: tuple[DialSlope, ...]
     what: Literal["experiment"] = "experiment"
 
     @property
@@ -67,22 +121,14 @@ class TwoTokenExperiment(Result):
         """The points of one curve, by scale."""
         return [one for one in self.curves if (one.control, one.direction) == (control, direction)]
 
-    def verdict(self) -> list[str]:
-        """In each direction, where doc1 moves most, and how many controls surely do less there."""
-        return [self._verdict_of(direction, sign) for direction, sign in zip(DIRECTIONS, (1, -1), strict=True)]
+    def slope(self, direction: str) -> DialSlope:
+        """The verdict of one direction."""
+        return next(one for one in self.slopes if one.direction == direction)
 
-    def _verdict_of(self, direction: str, sign: int) -> str:
-        edit = max(self.curve(EDIT, direction), key=lambda point: sign * (point.doc1.value or 0.0))
-        rivals = [
-            point.edit_less
-            for point in self.curves
-            if (point.direction, point.scale) == (direction, edit.scale) and point.edit_less is not None
-        ]
-        less = sum(one.has_sign(sign) for one in rivals)
-        return (
-            f"Turned {direction}, the edited document's score moves by {edit.doc1.text('+.3f')} (scale "
-            f"{edit.scale:g}), surely beyond {less} of {len(rivals)} controls of the same size."
-        )
+    def verdict(self) -> list[str]:
+        """For each direction, whether it is a dial."""
+        unit = f"per {self.rule}" if self.rule in DISTANCES else "per unit of the scale"
+        return [one.text(unit) for one in self.slopes]
 
     def to_pandas(self) -> pd.DataFrame:
         """One row per curve and scale: the means."""

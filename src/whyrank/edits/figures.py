@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from whyrank.edits.edit import DIRECTIONS
+from whyrank.edits.edit import DIRECTIONS, DISTANCES
 from whyrank.edits.experiment import EDIT, TwoTokenExperiment
-from whyrank.edits.results import AlignmentFit, HolderMoves, QueryMoves, Turn
+from whyrank.edits.holder_moves import HolderMoves
+from whyrank.edits.results import AlignmentFit, QueryMoves, Turn
 from whyrank.edits.suppression import Suppression
+from whyrank.edits.units import Units
 from whyrank.evaluation.estimate import Estimate
 from whyrank.plots.style import BAD, GOOD, INK, NEUTRAL, QUIET, SERIES, as_svg, bare, drawing
 
@@ -30,6 +33,13 @@ class Curve(NamedTuple):
     colour: str = SERIES[0]
     style: str = "-"
     band: bool = True
+
+
+class Panel(NamedTuple):
+    """Curves in one frame."""
+
+    title: str
+    curves: Sequence[Curve]
 
 
 def plot_holders(axes: Axes, holders: Sequence[HolderMoves]) -> Axes:
@@ -94,10 +104,10 @@ def _bump(axes: Axes, change: QueryMoves) -> None:
     axes.tick_params(length=0)
 
 
-def plot_turns(axes: Axes, turns: Sequence[Turn]) -> Axes:
-    """U_0 of each piece, before (grey) and after; to the left is rarer."""
+def plot_turns(axes: Axes, turns: Sequence[Turn], units: Units) -> Axes:
+    """U_0 of each piece, before (grey) and after; to the left is rarer; the band is the natural range."""
     some = turns[:MOST_PIECES]
-    bare(axes)
+    bare(axes).axvspan(units.low, units.high, color=NEUTRAL, alpha=0.25, linewidth=0, zorder=0)
     for place, turn in enumerate(some):
         axes.plot([turn.before, turn.after], [place, place], color=NEUTRAL, linewidth=2, zorder=1)
         axes.plot(turn.before, place, "o", color=QUIET, markersize=5, label="before" if place == 0 else None)
@@ -109,20 +119,54 @@ def plot_turns(axes: Axes, turns: Sequence[Turn]) -> Axes:
     return axes
 
 
-def turned_pieces(turns: Sequence[Turn]) -> str:
+def turned_pieces(turns: Sequence[Turn], units: Units) -> str:
     """The same as a figure of its own."""
     with drawing(7.2, 1.0 + 0.26 * len(turns[:MOST_PIECES])) as figure:
-        plot_turns(figure.subplots(), turns)
+        plot_turns(figure.subplots(), turns, units)
         figure.legend(loc="outside upper right", ncols=2)
         return as_svg(figure)
 
 
-def scale_curves(panels: Mapping[str, Sequence[Curve]], y_title: str) -> str:
-    """Panels side by side on one scale: curves over scales (logarithms), with their intervals as bands."""
+@dataclass(frozen=True)
+class ScaleAxis:
+    """The axis of scales: its title, and at which scale a word leaves the natural range that was in its middle, by
+    direction."""
+
+    title: str = "scale"
+    ends: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rule: str, units: Units) -> ScaleAxis:
+        """The axis of a rule."""
+        if rule not in DISTANCES:
+            return cls("scale (factor of |U0|)")
+        up, down = (reach * (1.0 if rule == "sd" else units.sd / units.idf) for reach in units.reach)
+        title = "scale (standard deviations of U0)" if rule == "sd" else "scale (units of IDF)"
+        return cls(title, {"up": up, "down": down})
+
+    def draw(self, axes: Axes, scales: Sequence[float], direction: str | None = None) -> None:
+        """Scales as logarithms, each named, and the end of the natural range."""
+        if min(scales) > 0:
+            axes.set_xscale("log")
+        axes.set_xticks(list(scales), [f"{scale:g}" for scale in scales])
+        axes.minorticks_off()
+        axes.set_xlabel(self.title)
+        end = self.ends.get(direction or "")
+        if end is not None and min(scales) <= end <= max(scales):
+            axes.axvline(end, color=QUIET, linewidth=1, linestyle=":")
+            axes.annotate(
+                "end of the natural range", (end, 1.0), xycoords=("data", "axes fraction"), xytext=(-3, -2),
+                textcoords="offset points", rotation=90, ha="right", va="top", fontsize=6, color=QUIET,
+            )  # fmt: skip
+
+
+def scale_curves(panels: Mapping[str, Panel], y_title: str, axis: ScaleAxis) -> str:
+    """Panels side by side on one scale, by direction: curves over scales (logarithms), with their intervals as
+    bands."""
     with drawing(0.7 + 3.5 * len(panels), 3.3) as figure:
         places = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
-        for axes, (title, curves) in zip(places, panels.items(), strict=True):
-            _panel(axes, title, curves)
+        for axes, (direction, panel) in zip(places, panels.items(), strict=True):
+            _panel(axes, panel, axis, direction)
         places[0].set_ylabel(y_title)
         handles = {h.get_label(): h for h in places[0].get_legend_handles_labels()[0]}
         if len(handles) > 1:
@@ -132,12 +176,12 @@ def scale_curves(panels: Mapping[str, Sequence[Curve]], y_title: str) -> str:
         return as_svg(figure)
 
 
-def _panel(axes: Axes, title: str, curves: Sequence[Curve]) -> None:
-    for curve in curves:
+def _panel(axes: Axes, panel: Panel, axis: ScaleAxis, direction: str | None = None) -> None:
+    for curve in panel.curves:
         draw_curve(bare(axes), curve)
     axes.axhline(0, color=QUIET, linewidth=0.6)
-    over_scales(axes, max((curve.scales for curve in curves), key=len))
-    axes.set_title(title, loc="left")
+    axis.draw(axes, max((curve.scales for curve in panel.curves), key=len), direction)
+    axes.set_title(panel.title, loc="left")
 
 
 def plot_experiment(axes: Axes, result: TwoTokenExperiment) -> Axes:
@@ -148,7 +192,7 @@ def plot_experiment(axes: Axes, result: TwoTokenExperiment) -> Axes:
         for points in [result.curve(EDIT, direction)]
         for name, style in (("doc1", "-"), ("doc2", "--"))
     ]
-    _panel(axes, "", curves)
+    _panel(axes, Panel("", curves), ScaleAxis.of(result.rule, result.dial.units))
     axes.set_ylabel("score - unedited doc1")
     axes.legend(loc="best")
     return axes
@@ -161,7 +205,7 @@ def plot_success(axes: Axes, result: Suppression) -> Axes:
     axes.set_ylim(-0.03, 1.03)
     axes.set_yticks([0, 0.5, 1], ["0", "50%", "100%"])
     axes.set_ylabel("success")
-    over_scales(axes, scales)
+    ScaleAxis.of(result.rule, result.dial.units).draw(axes, scales, "down")
     if result.knee:
         scale = result.knee.scale
         axes.axvline(scale, color=SERIES[4], linewidth=1, linestyle="--")
@@ -185,7 +229,7 @@ def suppression_curves(result: Suppression) -> str:
             draw_curve(lower, Curve("nDCG@10 by the judgements", scales, ndcg, SERIES[1]))
         lower.set_ylim(top=1.03)
         lower.set_ylabel("nDCG@10")
-        over_scales(lower, scales)
+        ScaleAxis.of(result.rule, result.dial.units).draw(lower, scales)
         figure.legend(*lower.get_legend_handles_labels(), loc="outside lower center", ncols=2)
         return as_svg(figure)
 
@@ -202,11 +246,3 @@ def draw_curve(axes: Axes, curve: Curve) -> None:
             [x for x, _ in banded], [one.low for _, one in banded], [one.high for _, one in banded],
             color=curve.colour, alpha=0.15, linewidth=0,
         )  # fmt: skip
-
-
-def over_scales(axes: Axes, scales: Sequence[float]) -> None:
-    """Scales as logarithms, each named."""
-    axes.set_xscale("log")
-    axes.set_xticks(list(scales), [f"{scale:g}" for scale in scales])
-    axes.minorticks_off()
-    axes.set_xlabel("scale")

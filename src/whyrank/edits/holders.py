@@ -15,23 +15,24 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
 
 from whyrank.edits.edit import Edit
-from whyrank.edits.results import HolderMoves, QueryChange, Verdict
+from whyrank.edits.holder_moves import HolderMoves, QueryChange, Verdict
 from whyrank.edits.unedited import Unedited
 from whyrank.evaluation.estimate import Estimate
 from whyrank.evaluation.interval import FEWEST_QUERIES
 from whyrank.pages.numbers import counted
+from whyrank.text.titles import title_of
 from whyrank.text.words import words
 
 #: A smaller change of a score is rounding.
 ROUNDING = 1e-6
-#: Document, score before, score after.
+#: The document's title, score before, score after.
 _Row = tuple[str, float, float]
 
 
@@ -92,7 +93,7 @@ class _InQuery:
         if len(against := np.argwhere(was_passed if direction == "up" else passed)):
             names = holders[against[0][0]][0], others[against[0][1]][0]
             first, second = reversed(names) if direction == "up" else names
-            example = f"{first} passed {second} for '{query}'"
+            example = f"'{first}' passed '{second}' for '{query}'"
         counts = QueryChange(qid, query, len(holders), len(others), change)
         return cls(counts, int(passed.sum()), int(was_passed.sum()), example)
 
@@ -106,11 +107,20 @@ def _by_query(
     found: list[_InQuery] = []
     for qid, group in groupby(rows, key=lambda row: row[0].qid):
         split: dict[bool, list[_Row]] = {True: [], False: []}
-        for row, (_, text), before, after in group:
-            split[held[text]].append((row.docno, before, after))
+        for _, (_, text), before, after in group:
+            split[held[text]].append((title_of(text), before, after))
         if split[True] and split[False]:
             found.append(_InQuery.of(qid, unedited.queries[qid], split[True], split[False], direction))
     return found
+
+
+def passes(
+    unedited: Unedited, scores: np.ndarray, holds: Callable[[str], bool]
+) -> Iterator[tuple[str, int, int, int]]:
+    """For each query with candidates of both kinds: how often a holder passed another document, how often it was
+    passed, and how many pairs of both there are."""
+    for one in _by_query(unedited, scores, holds, "up"):
+        yield one.change.qid, one.passed, one.was_passed, one.change.holders * one.change.others
 
 
 def _sign(direction: str) -> int:

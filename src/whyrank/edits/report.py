@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from whyrank.edits.figures import moves, plot_alignment, plot_holders, turned_pieces
-from whyrank.edits.results import Alignment, EditPreview, HolderMoves, RankingChange, RankingCost, RankingEdit
+from whyrank.edits.holder_moves import HolderMoves, RankingCost
+from whyrank.edits.intent import Proposal, SharerMoves
+from whyrank.edits.results import Alignment, EditPreview, RankingChange, RankingEdit
 from whyrank.pages.numbers import counted
 from whyrank.pages.page import Cell, Figure, Figures, Report
 from whyrank.plots.style import as_svg, drawing
@@ -38,8 +40,19 @@ def preview_page(result: EditPreview) -> Report:
         if "holders" in figures:
             page.figure(*figures["holders"])
         holders_table(page, result.holders)
+    if result.sharers:
+        _sharers(page, result.sharers)
+    if result.new_tokens:
+        page.heading("Tokens of their own")
+        page.paragraph(str(result.new_tokens))
+    if result.proposal:
+        _proposal(page, result.proposal)
     if result.ranking:
         _ranking(page, result.ranking, figures)
+    if result.encode_again is not None:
+        page.paragraph(
+            f"{counted(len(result.encode_again), 'document')} of the collection have to be encoded again."
+        )
     page.heading("What is turned")
     page.figure(*figures["turns"])
     _turns(page, result)
@@ -81,8 +94,15 @@ def preview_figures(result: EditPreview) -> Figures:
         found["holders"] = _holders_figure(result.holders)
     found |= _moves_figure(result)
     turns: list[list[Cell]] = [[one.piece, ", ".join(one.terms), one.before, one.after] for one in result.turns]
-    caption = "U0 of the pieces that the edit turns, before and after."
-    found["turns"] = (turned_pieces(result.turns), caption, (["piece", "terms", "before", "after"], turns))
+    caption = (
+        "U0 of the pieces that the edit turns, before and after; the band is the natural range, in which the "
+        "middle 98% of whole words are."
+    )
+    found["turns"] = (
+        turned_pieces(result.turns, result.dial.units),
+        caption,
+        (["piece", "terms", "before", "after"], turns),
+    )
     return found
 
 
@@ -157,7 +177,7 @@ def _ranking(page: Report, ranking: RankingChange, figures: Figures) -> None:
     page.figure(*figures["moves"])
     rows: list[list[Cell]] = [
         [
-            change.query, one.docno, f"{one.before} → {one.after}",
+            change.query, f"{one.title} ({one.docno})", f"{one.before} → {one.after}",
             f"{one.score_before:.3f} → {one.score_after:.3f}", one.grade,
         ]
         for change in ranking.changes
@@ -167,13 +187,51 @@ def _ranking(page: Report, ranking: RankingChange, figures: Figures) -> None:
     page.table(["query", "document", "rank", "score", "grade"], rows, caption)
 
 
+def _sharers(page: Report, sharers: Sequence[SharerMoves]) -> None:
+    """Who else moves, by pieces of the words."""
+    page.heading("Who else moves, by a shared piece")
+    for one in sharers:
+        page.paragraph(f"{str(one)[:1].upper()}{str(one)[1:]}.")
+        if not one.examples:
+            continue
+        rows: list[list[Cell]] = [
+            [
+                move.query, move.title, move.snippet, ", ".join(move.words), f"{move.before} → {move.after}",
+                f"{move.score_before:.3f} → {move.score_after:.3f}",
+            ]
+            for move in one.examples
+        ]  # fmt: skip
+        caption = f'Documents without "{one.term}" that moved most to the side to which it is turned.'
+        page.table(["query", "title", "snippet", "words", "rank", "score"], rows, caption)
+
+
+def _proposal(page: Report, proposal: Proposal) -> None:
+    """The scales that were tried, and what the chosen one does on queries that did not choose it."""
+    page.heading("Which scale?")
+    page.paragraph(str(proposal))
+    rows: list[list[Cell]] = [
+        [
+            f"{one.scale:g}{proposal.rule}", one.gain.text("+.3f"),
+            None if one.loss is None else f"{one.loss:+.4f}", "yes" if one.allowed else "no",
+        ]
+        for one in proposal.tried
+    ]  # fmt: skip
+    caption = (
+        "On the queries that choose: pairs of a document with the word and one without that change places as "
+        "meant, less those that do the reverse, as a share of all such pairs; and what nDCG@10 loses."
+    )
+    page.table(["scale", "gain", "loss of nDCG@10", f"at most {proposal.max_loss:g}"], rows, caption)
+
+
 def _turns(page: Report, result: EditPreview) -> None:
-    shared = {(one.term, one.piece): one for one in result.shared}
+    shared, units = {(one.term, one.piece): one for one in result.shared}, result.dial.units
     rows: list[list[Cell]] = []
     for turn in result.turns:
         for term in turn.terms:
             one = shared.get((term, turn.piece))
             others = f"{one.words} in {counted(one.documents, 'document')}" if one else "none"
             examples = ", ".join(dict.fromkeys([one.word or "", *one.examples])).strip(", ") if one else ""
-            rows.append([term, turn.piece, f"{turn.before:+.5f}", f"{turn.after:+.5f}", others, examples])
-    page.table(["term", "piece", "U0 before", "U0 after", "other words with it", "such as"], rows)
+            moved = turn.after - turn.before
+            by = f"{units.in_sd(moved):+.2f}sd = {units.in_idf(moved):+.2f}idf"
+            rows.append([term, turn.piece, f"{turn.before:+.4f} → {turn.after:+.4f}", by, others, examples])
+    page.table(["term", "piece", "U0", "up by", "other words with it", "such as"], rows)

@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from whyrank.collections.formats import read_run
 from whyrank.collections.records import Run
 from whyrank.collections.trec import write_run
+from whyrank.core.atomic import write_text
 from whyrank.core.errors import UserError
+from whyrank.core.lines import read_lines
 from whyrank.core.results import Result
 from whyrank.edits.edit import Edit, TermEdit
+from whyrank.edits.holder_moves import HolderMoves, RankingCost
+from whyrank.edits.intent import NewTokens, Proposal, SharerMoves
+from whyrank.edits.units import Units
 from whyrank.evaluation.estimate import Estimate
 from whyrank.pages.numbers import counted
 
@@ -24,10 +29,10 @@ if TYPE_CHECKING:
     from whyrank.edits.saving import EditedRanker
     from whyrank.pages.page import Figures
 
-#: Whether the documents that hold a word moved to where the edit should move them.
-Verdict = Literal["yes", "unclear", "no", "cannot tell"]
 #: The rankings beside the JSON file, by field.
 RUNS = ("before", "after")
+#: The ids of the documents that a bi-encoder has to encode again, one per line.
+ENCODE_AGAIN = "encode_again.txt"
 NOT_IN_JSON = {"table": True}
 #: Terms whose sentences the verdict holds.
 MOST_SENTENCES = 3
@@ -36,19 +41,21 @@ MOST_SENTENCES = 3
 @dataclass(frozen=True)
 class DialSummary:
     """Where the sign of U_0 comes from: `r` is its correlation with an IDF over `r.pairs` whole words. `fallback`
-    says why the IDF is the built-in collection's, where that is not what was asked for."""
+    says why the IDF is the built-in collection's, where that is not what was asked for. `units`: in what an edit
+    is counted."""
 
     idf: str
     fallback: str | None
     s0: float
     r: Estimate
+    units: Units
 
     def __str__(self) -> str:
         why = f" ({self.fallback}, so this is the built-in one)" if self.fallback else ""
         return (
             f"U0 is the first left singular vector of the embedding matrix (singular value {self.s0:.4g}), with "
             f"the sign that goes against the IDF of {self.idf}{why}: r = {self.r.text()} over {self.r.pairs} "
-            "whole words."
+            f"whole words. {self.units}"
         )
 
 
@@ -61,6 +68,14 @@ class Turn:
     terms: tuple[str, ...]
     before: float
     after: float
+
+    def outside(self, units: Units) -> str:
+        """That it is turned to where hardly any word is."""
+        end = units.low if self.after < units.low else units.high
+        return (
+            f"{', '.join(self.terms)}: its piece '{self.piece}' is turned to a U0 of {self.after:.3g}, beyond the "
+            f"natural range ({end:.3g}), where 1% of whole words are; the ranker has hardly seen such a word"
+        )
 
 
 @dataclass(frozen=True)
@@ -90,73 +105,11 @@ class SharedPiece:
 
 
 @dataclass(frozen=True)
-class QueryChange:
-    """One query with candidates of both kinds: the change of the holders' mean score less that of the others'."""
-
-    qid: str
-    query: str
-    holders: int
-    others: int
-    change: float
-
-
-@dataclass(frozen=True)
-class HolderMoves:
-    """How the documents that hold a word moved against the others.
-
-    `what`: the word, quoted; `direction`: up or down, as the edit meant it; `change`: the mean over queries;
-    `rose` and `fell`: queries. `passed`: pairs in which the holder was below and is above now; `was_passed`: the
-    reverse; `example`: the first pair that changed places against the edit. Queries that go against it come first.
-    """
-
-    what: str
-    direction: str
-    change: Estimate
-    rose: int
-    fell: int
-    passed: int
-    was_passed: int
-    example: str | None
-    by_query: tuple[QueryChange, ...]
-    verdict: Verdict
-    #: One line: did they, in how many queries, by how much.
-    sentence: str = ""
-
-    def __str__(self) -> str:
-        return self.sentence
-
-
-@dataclass(frozen=True)
-class RankingCost:
-    """What an edit costs: means over queries, the difference paired; nDCG is None without judgements."""
-
-    measure: str
-    queries: int
-    changed_queries: int
-    ndcg_before: Estimate | None
-    ndcg_after: Estimate | None
-    difference: Estimate | None
-    agreement: Estimate
-
-    @property
-    def judged(self) -> int:
-        """Queries with judgements."""
-        return self.ndcg_after.queries if self.ndcg_after else 0
-
-    def __str__(self) -> str:
-        if self.difference is None:
-            effect = f"the agreement with the unedited order is {self.agreement.text('.4f')}"
-        else:
-            effect = f"{self.measure} changes by {self.difference.text('+.4f')}"
-        queries = counted(self.queries, "query", "queries")
-        return f"The order changes in {self.changed_queries} of {queries}; {effect}."
-
-
-@dataclass(frozen=True)
 class DocumentMove:
-    """One document's rank and score before and after, and its grade if it is judged."""
+    """One document's title, its rank and score before and after, and its grade if it is judged."""
 
     docno: str
+    title: str
     before: int
     after: int
     score_before: float
@@ -238,6 +191,7 @@ class RankingEdit(Edited):
 
     FILE: ClassVar[str] = "edit.json"
     COMMAND: ClassVar[str] = "edit"
+    FORMAT: ClassVar[int] = 3
 
     holders: tuple[HolderMoves, ...] = ()
     ranking: RankingChange | None = None
@@ -291,6 +245,26 @@ class EditPreview(RankingEdit):
     turns: tuple[Turn, ...]
     shared: tuple[SharedPiece, ...]
     spellings: dict[str, tuple[str, ...]]
+    sharers: tuple[SharerMoves, ...] = ()
+    proposal: Proposal | None = None
+    new_tokens: NewTokens | None = None
+    #: Of a bi-encoder, the documents that it has to encode again, in a file of their own; else None.
+    encode_again: tuple[str, ...] | None = field(default=None, repr=False, metadata=NOT_IN_JSON)
+
+    @classmethod
+    def read(cls, folder: Path | str) -> Self:
+        found, path = super().read(folder), Path(folder, ENCODE_AGAIN)
+        if not path.exists():
+            return found
+        return replace(found, encode_again=tuple(line.text for line in read_lines(path)))
+
+    def write_tables(self, folder: Path) -> list[Path]:
+        """The rankings, and the ids of the documents to encode again, one per line."""
+        written = super().write_tables(folder)
+        if self.encode_again is None:
+            return written
+        write_text(folder / ENCODE_AGAIN, "".join(f"{docno}\n" for docno in self.encode_again))
+        return [*written, folder / ENCODE_AGAIN]
 
     @property
     def edit(self) -> Edit:
@@ -298,10 +272,21 @@ class EditPreview(RankingEdit):
 
     def verdict(self) -> list[str]:
         if self.ranking is None:
-            return [f"{self.edit} turns {counted(len(self.turns), 'piece')}; it was not tried on a ranking."]
+            untried = f"{self.edit} turns {counted(len(self.turns), 'piece')}; it was not tried on a ranking."
+            return [untried, *([str(self.new_tokens)] if self.new_tokens else []), *self.warnings()]
         shown = [_sentence(one.sentence) for one in self.holders[:MOST_SENTENCES]]
         more = len(self.holders) - len(shown)
-        return [*shown, *([f"{counted(more, 'more term')}: see below."] if more else []), str(self.ranking.cost)]
+        shown += [f"{counted(more, 'more term')}: see below."] if more else []
+        shown += [_sentence(str(one)) for one in self.sharers[:MOST_SENTENCES] if one.pairs]
+        more_said = [str(one) for one in (self.new_tokens, self.proposal) if one]
+        return [*shown, str(self.ranking.cost), *more_said, *self.warnings()]
+
+    def warnings(self) -> list[str]:
+        """Pieces that are turned out of the natural range."""
+        units = self.dial.units
+        found = [turn for turn in self.turns if units.leaves(turn.before, turn.after)]
+        more = [f"{counted(len(found) - 1, 'more piece')} too."] if len(found) > 1 else []
+        return [f"Warning: {found[0].outside(units)}.", *more] if found else []
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """For each term, by how much each query's holders moved against the other documents; or the pieces."""
@@ -312,7 +297,7 @@ class EditPreview(RankingEdit):
             axes = axes if axes is not None else new_axes(7.2, 1.0 + 0.5 * len(self.holders))
             return plot_holders(axes, self.holders)
         axes = axes if axes is not None else new_axes(7.2, 1.0 + 0.26 * len(self.turns))
-        return plot_turns(axes, self.turns)
+        return plot_turns(axes, self.turns, self.dial.units)
 
     def described_figures(self) -> Figures:
         from whyrank.edits.report import preview_figures

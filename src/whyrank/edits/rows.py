@@ -26,6 +26,11 @@ class RowChange:
     tokens: tuple[int, ...]
     rows: Tensor
 
+    @classmethod
+    def none(cls, ranker: NeuralRanker) -> RowChange:
+        """Nothing is added to any row."""
+        return cls((), torch.zeros((0, ranker.encoder.word_embeddings.shape[1]), dtype=torch.float64))
+
     @property
     def norms(self) -> Tensor:
         """How far each row moves."""

@@ -83,7 +83,7 @@ def save_checkpoint(ranker: NeuralRanker, folder: Path, done: dict[str, Any], or
     """
     check_target(folder)
     model = hugging_face_model(ranker)
-    return make_new(folder, lambda partial: _write(ranker, model, partial, folder.name, done, origin))
+    return make_new(folder, lambda partial: write_checkpoint(ranker, model, partial, folder.name, done, origin))
 
 
 def hugging_face_model(ranker: NeuralRanker) -> HuggingFaceModule:
@@ -94,15 +94,14 @@ def hugging_face_model(ranker: NeuralRanker) -> HuggingFaceModule:
     return model
 
 
-def _write(
+def write_checkpoint(
     ranker: NeuralRanker, model: HuggingFaceModule, folder: Path, name: str, done: dict[str, Any], origin: str
 ) -> None:
+    """The files of a checkpoint, into a folder that is there."""
     source = ranker.checkpoint.folder
     _copy_files(source, folder)
     _save_weights(ranker, model, folder)
-    _limit_length(ranker, folder / "tokenizer_config.json")
-    if isinstance(ranker, BiEncoder):
-        _write_sentence_transformers_files(ranker, folder)
+    _about_reading(ranker, folder)
     settings = {key: value for key, value in ranker.checkpoint.settings.items() if key != "kind"}
     about = {
         "name": name,
@@ -114,6 +113,21 @@ def _write(
     write_json(folder / OWN_FILE, about)
     earlier = read_json(source / EDITS_FILE) if (source / EDITS_FILE).exists() else None
     write_json(folder / EDITS_FILE, {**done, "earlier": earlier})
+
+
+def copy_small_files(ranker: NeuralRanker, folder: Path) -> None:
+    """The files of a checkpoint without its weights: tokenizer, config, and how texts are read."""
+    _copy_files(ranker.checkpoint.folder, folder)
+    for name in (OWN_FILE, EDITS_FILE):  # that make a folder a ranker of ours, which this is not
+        (folder / name).unlink(missing_ok=True)
+    _about_reading(ranker, folder)
+
+
+def _about_reading(ranker: NeuralRanker, folder: Path) -> None:
+    """Makes the files say how the ranker reads texts."""
+    _limit_length(ranker, folder / "tokenizer_config.json")
+    if isinstance(ranker, BiEncoder):
+        _write_sentence_transformers_files(ranker, folder)
 
 
 def _limit_length(ranker: NeuralRanker, path: Path) -> None:

@@ -1,10 +1,17 @@
 """Suppressing words: turned down until a document with one of them ranks below the same document without.
 
-Each listed word is appended to safe documents; the pairs whose score rises are kept; all listed words are turned
-down at once, at each of a range of scales. Success: the unsafe document scores below the safe one, by the edited
-ranker; a tie is none. At the scale proposed, rows moved as far along a random direction show what any change of
-that size would do. The cost is that of the edit on the collection's own ranking (see `cost`). The scale at the
-knee of success is proposed (Satopaa et al. 2011, 'Finding a Kneedle in a Haystack').
+Each listed word (or phrase) is appended to safe documents; the pairs whose score really rises are kept: by more
+than a tenth of a standard deviation of the unedited scores within queries. All listed words are turned down at
+once, at each of a range of scales. Success: the unsafe document scores below the safe one, by the edited ranker; a
+tie is none. The scale at the knee of success is proposed (Satopaa et al. 2011, 'Finding a Kneedle in a Haystack').
+There the dial stands beside
+
+    random directions    the same rows moved as far, at least 10 of them (controls.py)
+    [UNK] row            the rows set to the unknown token's: the ranker cannot tell the words from any other
+    mean row             the rows set to the mean of the vocabulary's
+    word deleted         no edit at all: listed words are deleted from documents before they are scored
+
+The cost of each is that on the collection's own ranking (see `cost`).
 """
 
 from __future__ import annotations
@@ -12,7 +19,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,31 +28,47 @@ import numpy as np
 from whyrank.core.errors import UserError
 from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.core.stages import Stages
+from whyrank.edits.against_random import AgainstRandom
 from whyrank.edits.block_list import BlockList
-from whyrank.edits.controls import controls
+from whyrank.edits.controls import random_directions, set_to
 from whyrank.edits.cost import Compared
 from whyrank.edits.dial import Dial
-from whyrank.edits.edit import Edit
+from whyrank.edits.edit import RULES, Edit
 from whyrank.edits.holders import moves_of_holders
 from whyrank.edits.rows import RowChange, applied, reads_any, sequences_read
-from whyrank.edits.suppression import Knee, RandomControl, ScaleResult, Suppression, WordResult
+from whyrank.edits.suppression import (
+    Knee,
+    MethodResult,
+    RandomDirections,
+    ScaleResult,
+    Suppression,
+    WordResult,
+)
+from whyrank.edits.term_pieces import unknown_token
 from whyrank.edits.unedited import Unedited
+from whyrank.evaluation.crossed import crossed_mean
 from whyrank.evaluation.estimate import Estimate
 from whyrank.evaluation.interval import TOO_FEW
 from whyrank.rankers.ranker import Pair
 from whyrank.rankers.shards import score_in_shards
 
-SCALES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1200.0)
+#: What the dial is called among the methods.
+DIAL = "U0"
+#: Two scores so near each other are the same: batches differ in the last digits.
+TIE = 1e-5
+SCALES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 
 @dataclass(frozen=True)
 class SuppressionSettings:
-    """How words are tried: documents per word, the least rise of a score, the scales, the rule of the edit."""
+    """How words are tried: documents per word, the least rise of a score in its standard deviations, the scales,
+    the rule of the edit, the random directions."""
 
     documents: int = 10
-    min_rise: float = 0.0
+    min_rise: float = 0.1
     scales: tuple[float, ...] = SCALES
-    rule: str = "from-one"
+    rule: str = RULES[0]
+    randoms: int = 10
     seed: int = 0
 
 
@@ -73,10 +96,12 @@ def suppression(
     ranker = dial.ranker
     return Suppression(
         ranker=ranker.name, source=str(ranker.source), collection=collection, depth=depth, seed=how.seed,
-        dial=dial.summary(), words=len(listed.words), skipped=listed.skipped, documents=how.documents,
-        min_rise=how.min_rise, rule=how.rule, drawn=len(trial.drawn), kept=len(trial.kept),
-        rise=trial.estimate(trial.rise), scales=tuple(trial.result(one) for one in scored), knee=bend,
-        by_word=by_word(trial.drawn, trial.kept, shown.below), control=trial.control(shown), holders=holders,
+        dial=dial.summary(), words=len(listed.words), phrases=listed.phrases, skipped=listed.skipped,
+        documents=how.documents, min_rise=how.min_rise, deviation=trial.deviation, rule=how.rule,
+        drawn=len(trial.drawn), kept=len(trial.kept), rise=trial.estimate(trial.rise),
+        scales=tuple(trial.result(one) for one in scored), knee=bend,
+        by_word=by_word(trial.drawn, trial.kept, shown.below), at=shown.scale,
+        methods=tuple(trial.methods(shown)), randoms=trial.randoms(shown), holders=holders,
     )  # fmt: skip
 
 
@@ -125,8 +150,8 @@ def rising(injected: list[Injected], rise: np.ndarray, least: float) -> np.ndarr
     places = np.flatnonzero(rise > least)
     if not len(places):
         raise UserError(
-            f"no listed word raises a score by more than {least:g} ({len(injected)} documents tried): nothing "
-            "to suppress",
+            f"no listed word raises a score by more than min_rise ({least:.3g} of a score; {len(injected)} "
+            "documents tried): nothing to suppress",
             todo="give a smaller min_rise, or more documents per word",
         )
     return places
@@ -143,18 +168,27 @@ def by_word(drawn: Sequence[Injected], kept: Sequence[Injected], success: np.nda
 
 @dataclass(frozen=True, eq=False)
 class _Scored:
-    """At one scale: which unsafe documents score below their safe ones, unsafe - safe, and the whole ranking's
-    scores."""
+    """By one method: unsafe - safe of the kept pairs, and the whole ranking's scores."""
 
     scale: float
-    below: np.ndarray
     gap: np.ndarray
     ranking: np.ndarray
+
+    @property
+    def below(self) -> np.ndarray:
+        """Which unsafe documents score below their safe ones."""
+        found: np.ndarray = self.gap < -TIE
+        return found
+
+    @property
+    def not_above(self) -> np.ndarray:
+        found: np.ndarray = self.gap <= TIE
+        return found
 
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """The kept pairs, scored again at each scale; a safe document only where it has a piece of a listed word."""
+    """The kept pairs, scored again by each method; a safe document only where it has a piece of a listed word."""
 
     dial: Dial
     listed: BlockList
@@ -166,6 +200,7 @@ class _Trial:
     kept: list[Injected]
     safe: np.ndarray
     unsafe: np.ndarray
+    deviation: float
 
     @classmethod
     def prepared(
@@ -173,53 +208,100 @@ class _Trial:
         step: OpenProgress,
     ) -> _Trial:  # fmt: skip
         """The words put into documents, and the pairs whose score rises."""
+        deviation = unedited.deviation
+        if deviation is None:
+            raise UserError("no query has two documents that score differently", todo="give a greater depth")
         drawn = inject(listed, unedited, how.documents, how.seed)
         safe = unedited.scores[[one.place for one in drawn]]
         with step("injecting", len(drawn)) as advance:
             pairs = [one.unsafe for one in drawn]
             unsafe = score_in_shards(dial.ranker, pairs, stages.shards("injected"), advance).values
-        places = rising(drawn, unsafe - safe, how.min_rise)
+        places = rising(drawn, unsafe - safe, how.min_rise * deviation)
         kept = [drawn[place] for place in places]
-        return cls(dial, listed, unedited, how, stages, step, drawn, kept, safe[places], unsafe[places])
+        return cls(dial, listed, unedited, how, stages, step, drawn, kept, safe[places], unsafe[places], deviation)
 
     @property
     def rise(self) -> np.ndarray:
         return self.unsafe - self.safe
 
     def at_scale(self, scale: float) -> _Scored:
-        change = self.dial.change(self._edit(scale))
-        gap = self._gap(change, f"scale {scale:g}")
-        ranking, _ = self.unedited.rescored(
-            change, name=f"at scale {scale:g}", shards=self.stages.folder, step=self.step
-        )
-        return _Scored(scale, gap < 0, gap, ranking)
+        return self._scored(self.dial.change(self._edit(scale)), scale, f"scale {scale:g}")
 
     def result(self, scored: _Scored) -> ScaleResult:
         cost = Compared.of(self.unedited, scored.ranking).cost(self.how.seed)
         return ScaleResult(scored.scale, self.estimate(scored.below, share=True), self.estimate(scored.gap), cost)
 
-    def control(self, scored: _Scored) -> RandomControl:
-        """The same rows moved as far, along one random direction."""
-        turns = self.dial.turns(self._edit(scored.scale))
-        gap = self._gap(controls(self.dial, self.how.seed, drawn=1)["random 1"](turns), "a random direction")
-        below = gap < 0
-        more = self.estimate(scored.below.astype(float) - below)
-        return RandomControl(scored.scale, self.estimate(below, share=True), self.estimate(gap), more)
+    def methods(self, shown: _Scored) -> Iterator[MethodResult]:
+        """The dial at this scale, and what a sceptic would do."""
+        yield self._method(DIAL, shown)
+        ranker, tokens = self.dial.ranker, [turn.token for turn in self.dial.turns(self._edit(shown.scale))]
+        matrix = ranker.encoder.word_embeddings.detach()
+        rows = {"mean row": matrix.double().mean(dim=0)}
+        unknown = unknown_token(ranker.pieces.tokenizer)
+        if unknown is not None:
+            rows = {"[UNK] row": matrix[unknown], **rows}
+        for name, row in rows.items():
+            yield self._method(name, self._scored(set_to(ranker, tokens, row), shown.scale, name), shown)
+        yield self._method("word deleted", self._deleted(shown.scale), shown)
+
+    def randoms(self, shown: _Scored) -> RandomDirections:
+        """The same rows moved as far, along random directions."""
+        turns = self.dial.turns(self._edit(shown.scale))
+        directions = random_directions(self.dial, self.how.seed, self.how.randoms)
+        found = [self._scored(control(turns), shown.scale, name) for name, control in directions.items()]
+        costs = [Compared.of(self.unedited, one.ranking) for one in found]
+        differences = [one.differences for one in costs]
+        judged = list(differences[0])
+        changes = np.array([[one[qid] for one in differences] for qid in judged])
+        means = changes.mean(axis=0) if judged else np.array([])
+        return RandomDirections(
+            self._against(shown.below, [one.below for one in found]),
+            self._against(shown.not_above, [one.not_above for one in found]),
+            crossed_mean(changes, judged, self.how.seed) if judged else None,
+            float(means.min()) if judged else None, float(means.max()) if judged else None,
+        )  # fmt: skip
 
     def estimate(self, values: np.ndarray, *, share: bool = False) -> Estimate:
         """The mean over pairs; its interval redraws queries, or words, whichever makes it wider: pairs of one word
         are edited together. Fewer than 6 words are not redrawn: what is said is said of these words."""
         by_query, by_word = (
-            Estimate.mean(values, [getattr(one, key) for one in self.kept], self.how.seed, share=share)
-            for key in ("qid", "word")
+            Estimate.mean(values, names, self.how.seed, share=share) for names in self._clusters()
         )
         if by_query.no_interval == TOO_FEW:
             return by_query
         wider = max((by_query, by_word), key=lambda one: one.interval.width if one.interval else -1.0)
         return replace(wider, queries=by_query.queries)
 
+    def _clusters(self) -> tuple[list[str], list[str]]:
+        """The pairs' queries, and their words."""
+        return [one.qid for one in self.kept], [one.word for one in self.kept]
+
+    def _against(self, edit: np.ndarray, randoms: Sequence[np.ndarray]) -> AgainstRandom:
+        """By queries or by words, whichever leaves the dial's own less sure."""
+        values = np.stack([one.astype(float) for one in randoms], axis=1)
+        found = [
+            AgainstRandom.of(edit.astype(float), values, names, 1, self.how.seed) for names in self._clusters()
+        ]
+        if found[0].edit_less.no_interval == TOO_FEW:
+            return found[0]
+        return max(found, key=lambda one: one.edit_less.interval.width if one.edit_less.interval else -1.0)
+
+    def _method(self, name: str, scored: _Scored, dial: _Scored | None = None) -> MethodResult:
+        more = None if dial is None else self.estimate(dial.below.astype(float) - scored.below)
+        return MethodResult(
+            name, self.estimate(scored.below, share=True), self.estimate(scored.not_above, share=True),
+            self.estimate(scored.gap / self.deviation),
+            Compared.of(self.unedited, scored.ranking).cost(self.how.seed), more,
+        )  # fmt: skip
+
     def _edit(self, scale: float) -> Edit:
         return self.listed.edit(scale, self.how.rule)
+
+    def _scored(self, change: RowChange, scale: float, name: str) -> _Scored:
+        """The pairs and the ranking with a change."""
+        gap = self._gap(change, name)
+        ranking, _ = self.unedited.rescored(change, name=f"by {name}", shards=self.stages.folder, step=self.step)
+        return _Scored(scale, gap, ranking)
 
     def _gap(self, change: RowChange, name: str) -> np.ndarray:
         """unsafe - safe with the change."""
@@ -233,9 +315,23 @@ class _Trial:
         safe[touched] = scores[len(self.kept) :]
         return scores[: len(self.kept)] - safe
 
+    def _deleted(self, scale: float) -> _Scored:
+        """The unedited ranker on texts without any listed word."""
+        ranker, shards = self.dial.ranker, self.stages.shards("deleted")
+        unsafe = [(query, self.listed.without(text)) for query, text in (one.unsafe for one in self.kept)]
+        touched = [i for i, (_, text) in enumerate(self.unedited.pairs) if not self.listed.holds_none(text)]
+        cut = [(query, self.listed.without(text)) for query, text in (self.unedited.pairs[i] for i in touched)]
+        with self.step("listed words deleted", len(unsafe) + len(cut)) as advance:
+            scores = score_in_shards(ranker, [*unsafe, *cut], shards, advance).values
+        ranking = self.unedited.scores
+        ranking[touched] = scores[len(unsafe) :]
+        return _Scored(scale, scores[: len(unsafe)] - self.safe, ranking)
+
 
 def knee(scales: Sequence[float], values: Sequence[float]) -> Knee | None:
-    """The knee of values over growing scales; None for a curve that never rises above its chord."""
+    """The knee of values over growing scales; None for a curve that never rises above its chord. A scale of 0,
+    which changes nothing, has no logarithm and is passed over."""
+    scales, values = zip(*(one for one in zip(scales, values, strict=True) if one[0] > 0), strict=True)
     x = [math.log(scale) for scale in scales]
     low, spread = min(values), max(values) - min(values)
     if len(x) < 3 or spread == 0 or x[-1] == x[0]:

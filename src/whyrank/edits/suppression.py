@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from whyrank.edits.results import Edited, HolderMoves, RankingCost, SharedPiece
+from whyrank.edits.against_random import AgainstRandom
+from whyrank.edits.edit import scale_text
+from whyrank.edits.holder_moves import HolderMoves, RankingCost
+from whyrank.edits.results import Edited, SharedPiece
 from whyrank.evaluation.estimate import Estimate, percent
 from whyrank.pages.numbers import counted
 
@@ -52,19 +55,38 @@ class WordResult:
 
 
 @dataclass(frozen=True)
-class RandomControl:
-    """The same rows moved as far along a random direction; `more` is how much more success the edit has."""
+class MethodResult:
+    """One way to keep listed words from helping a document, at one scale where it has scales.
 
-    scale: float
-    success: Estimate
+    `below`: the unsafe document scores below the safe one; `not_above`: it does not gain by the word (below, or
+    the same); `gap`: unsafe - safe in standard deviations of the scores; `cost` on the collection's own ranking;
+    `dial_more`: by how much more often the dial puts it below.
+    """
+
+    name: str
+    below: Estimate
+    not_above: Estimate
     gap: Estimate
-    more: Estimate
+    cost: RankingCost
+    dial_more: Estimate | None = None
+
+
+@dataclass(frozen=True)
+class RandomDirections:
+    """The same rows moved as far along random directions: how often unsafe documents fall below, and do not gain;
+    the mean change of nDCG@10 and its ends, where queries are judged."""
+
+    below: AgainstRandom
+    not_above: AgainstRandom
+    difference: Estimate | None
+    least: float | None
+    most: float | None
 
     def __str__(self) -> str:
+        own = self.below.edit_less.text("+.1%")
         return (
-            f"At scale {self.scale:g}, the same rows moved as far along a random direction put "
-            f"{self.success.percent(1)} of the unsafe documents below; the edit does so for "
-            f"{self.more.text('+.1%')} more."
+            f"The same rows moved as far along random directions: {self.below.text('.1%')} of the unsafe "
+            f"documents fall below; {own} is the dial's own."
         )
 
 
@@ -73,16 +95,21 @@ class Suppression(Edited):
     """Listed words turned down until a document does not gain by them.
 
     Each word is appended to `documents` safe documents; of the `drawn` ones those are `kept` whose score rises by
-    more than `min_rise`. `holders`: the collection's own documents that hold a listed word, at the scale proposed.
+    more than `min_rise` standard deviations of the unedited scores within queries (one is `deviation` of a score).
+    `methods`: at the scale `at`, the dial (U0) beside what a sceptic would do; `holders`: the collection's own
+    documents that hold a listed word, at that scale.
     """
 
     FILE: ClassVar[str] = "suppress.json"
     COMMAND: ClassVar[str] = "suppress"
+    FORMAT: ClassVar[int] = 3
 
     words: int
+    phrases: tuple[str, ...]
     skipped: dict[str, tuple[str, ...]]
     documents: int
     min_rise: float
+    deviation: float
     rule: str
     drawn: int
     kept: int
@@ -90,7 +117,9 @@ class Suppression(Edited):
     scales: tuple[ScaleResult, ...]
     knee: Knee | None
     by_word: tuple[WordResult, ...]
-    control: RandomControl
+    at: float
+    methods: tuple[MethodResult, ...]
+    randoms: RandomDirections
     holders: HolderMoves
     shared: tuple[SharedPiece, ...] = ()
     spellings: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -102,22 +131,25 @@ class Suppression(Edited):
             return "The curve has no knee: success never rises above the line from its first scale to its last."
         success = percent(self.knee.value, 1)
         return (
-            f"Proposed: scale {self.knee.scale:g}, the knee of the curve (success {success}): there "
-            "success over the logarithm of the scale is farthest above the line from its first point to its last."
+            f"Proposed: scale {scale_text(self.knee.scale, self.rule)}, the knee of the curve (success "
+            f"{success}), where success over the logarithm of the scale is farthest above the line from its first "
+            "point to its last."
         )
 
     @property
     def shown(self) -> ScaleResult:
         """At the scale proposed, or at the largest."""
-        return next(one for one in self.scales if one.scale == self.control.scale)
+        return next(one for one in self.scales if one.scale == self.at)
 
     def verdict(self) -> list[str]:
         at = self.shown
-        scale = f"{at.scale:g}{'' if self.knee else ' (the largest)'}"
+        scale = f"{scale_text(at.scale, self.rule)}{'' if self.knee else ' (the largest)'}"
+        others = [f"{one.name} {one.below.percent(1)}" for one in self.methods[1:]]
         return [
             f"At scale {scale}, {at.success.percent(1)} of {counted(self.kept, 'document')} that a listed word "
-            "lifts score below the same document without it.",
-            str(self.control),
+            f"lifts by more than {self.min_rise:g} standard deviations score below the same document without it.",
+            str(self.randoms),
+            f"The same by other means: {', '.join(others)}.",
             str(at.cost),
         ]
 

@@ -5,6 +5,12 @@ turned up and down over a range of scales. If it is an IDF, doc1 rises and falls
 from the unscaled doc1 on, so that it is 0 in every query, which makes the mean what the paper draws and the
 intervals paired. Either word of a query is tok1 once. With a head, the result says what its [CLS] row reads of
 tok1 in the query.
+
+Beside the edit stand edits of the same size along U_1, U_2, many random directions and the row itself
+(controls.py). Whether U_0 is a dial is decided by one number per direction, the slope of doc1 over the scales: per
+unit of scale x,
+
+    slope = sum_s x_s y_s / sum_s x_s^2        y_s: doc1 - the unedited doc1;  x = s, but s - 1 by the rule `paper`
 """
 
 from __future__ import annotations
@@ -23,10 +29,11 @@ from whyrank.circuits.reading import Reading, cross_encoder
 from whyrank.core.errors import UserError
 from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.core.stages import Stages
-from whyrank.edits.controls import Control, controls
+from whyrank.edits.against_random import AgainstRandom
+from whyrank.edits.controls import DRAWN, RANDOM, Control, controls
 from whyrank.edits.dial import Dial
-from whyrank.edits.edit import DIRECTIONS, Edit, TermEdit
-from whyrank.edits.experiment import EDIT, ExperimentPoint, TwoTokenExperiment
+from whyrank.edits.edit import DIRECTIONS, RULES, Edit, TermEdit, known_rule, least_scale
+from whyrank.edits.experiment import EDIT, DialSlope, ExperimentPoint, TwoTokenExperiment
 from whyrank.edits.rows import RowChange, applied, rows_are_local, sequences_read
 from whyrank.edits.term_pieces import pieces_of
 from whyrank.encoders.site import Site
@@ -34,7 +41,7 @@ from whyrank.evaluation.estimate import Estimate
 from whyrank.rankers.ranker import Pair
 from whyrank.text.words import ENGLISH_STOPWORDS, words
 
-SCALES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)
+SCALES = (0.5, 1.0, 2.0, 4.0)
 #: How often a document repeats its word.
 TIMES = 3
 #: For each scale and item: the scores of doc1 and doc2, and the head's attention, if one is asked for.
@@ -48,7 +55,8 @@ def experiment(
     collection: str = "",
     scales: Sequence[float] = SCALES,
     head: str | None = None,
-    rule: str = "from-one",
+    rule: str = RULES[0],
+    randoms: int = DRAWN,
     seed: int = 0,
     shards: Path | None = None,
     step: OpenProgress | None = None,
@@ -58,30 +66,29 @@ def experiment(
     if not items:
         raise UserError("no query has two content words that the ranker knows", todo="give another collection")
     site = _head(dial, head)
-    work = Measurement(dial, items, tuple(scales), rule)
-    points = _points(work, controls(dial, seed), site, Stages(shards), seed, step or no_progress)
+    work = Measurement(dial, items, tuple(scales), known_rule(rule))
+    named = controls(dial, seed, randoms)
+    values = _values(work, named, site, Stages(shards), step or no_progress)
+    points = [point for name in named for way in DIRECTIONS for point in work.curve(name, way, values, seed)]
     return TwoTokenExperiment(
         dial.ranker.name, str(dial.ranker.source), collection, dial.summary(), len(items),
-        len({item.qid for item in items}), TIMES, rule, None if site is None else f"{site.layer}.{site.head}",
-        tuple(scales), seed, tuple(points),
+        len({item.qid for item in items}), TIMES, work.rule, None if site is None else f"{site.layer}.{site.head}",
+        tuple(scales), seed, tuple(points), tuple(work.slope(way, values, seed) for way in DIRECTIONS),
     )  # fmt: skip
 
 
-def _points(
-    work: Measurement, named: dict[str, Control], head: Site | None, stages: Stages, seed: int, step: OpenProgress
-) -> list[ExperimentPoint]:
+def _values(
+    work: Measurement, named: dict[str, Control], head: Site | None, stages: Stages, step: OpenProgress
+) -> dict[tuple[str, str], Values]:
     """Of the edit, which comes first, and of its controls, in both directions."""
-    points: list[ExperimentPoint] = []
-    edited: dict[str, Values] = {}
+    found: dict[tuple[str, str], Values] = {}
     with step("two-token documents", len(named) * len(DIRECTIONS) * len(work.scales)) as advance:
         for name, control in named.items():
             for direction in DIRECTIONS:
                 measure = partial(work.measure, control, direction, head if name == EDIT else None)
-                values = stages.get(f"{name}-{direction}", measure)
-                edited.setdefault(direction, values)
-                points += work.curve(name, direction, values, edited[direction], seed)
+                found[name, direction] = stages.get(f"{name}-{direction}", measure)
                 advance(len(work.scales))
-    return points
+    return found
 
 
 @dataclass(frozen=True)
@@ -146,24 +153,55 @@ class Measurement:
         return found
 
     def curve(
-        self, control: str, direction: str, values: Values, edited: Values, seed: int
+        self, control: str, direction: str, values: dict[tuple[str, str], Values], seed: int
     ) -> list[ExperimentPoint]:
         """One point per scale: means with intervals over queries; of a control also by how much the edit's doc1 is
-        above its own, item by item."""
+        above its own, item by item; of the edit how it stands against the random directions."""
         points = []
-        for scale, at_scale, edit in zip(self.scales, values, edited, strict=True):
+        edit, mine = (self._doc1(values[name, direction]) for name in (EDIT, control))
+        randoms = self._randoms(values, direction)
+        for i, (scale, at_scale) in enumerate(zip(self.scales, values[control, direction], strict=True)):
             doc1, doc2, looks = np.array(at_scale, dtype=float).T
             looked = self._known(looks, seed)
-            beyond = None if control == EDIT else np.array(edit, dtype=float)[:, 0] - doc1
+            is_edit = control == EDIT
             points.append(
                 ExperimentPoint(
-                    control, direction, scale, self._mean(doc1 - self.unscaled, seed),
-                    self._mean(doc2 - self.unscaled, seed), self._mean(doc1 > doc2, seed, share=True),
-                    attention=looked if looked.pairs else None,
-                    edit_less=None if beyond is None else self._mean(beyond, seed),
+                    control, direction, scale, self._mean(mine[i], seed), self._mean(doc2 - self.unscaled, seed),
+                    self._mean(doc1 > doc2, seed, share=True), attention=looked if looked.pairs else None,
+                    edit_less=None if is_edit else self._mean(edit[i] - mine[i], seed),
+                    randoms=self._against(edit[i], randoms[i], direction, seed) if is_edit else None,
                 )
             )  # fmt: skip
         return points
+
+    def slope(self, direction: str, values: dict[tuple[str, str], Values], seed: int) -> DialSlope:
+        """All scales of one direction as one number for each item."""
+        least = least_scale(self.rule) if self.rule != "authors" else 0.0
+        x = np.array(self.scales) - least
+        weights = x / (x**2).sum() if x.any() else x
+        edit = weights @ self._doc1(values[EDIT, direction])
+        randoms = np.einsum("s,sir->ir", weights, self._randoms(values, direction))
+        others = {
+            name: self._mean(edit - weights @ self._doc1(found), seed)
+            for (name, way), found in values.items()
+            if way == direction and name != EDIT and not name.startswith(RANDOM)
+        }
+        return DialSlope.judged(
+            direction, self._mean(edit, seed), self._against(edit, randoms, direction, seed), others
+        )
+
+    def _doc1(self, values: Values) -> np.ndarray:
+        """doc1 from the unedited doc1 on: [scales, items]."""
+        return np.array(values, dtype=float)[:, :, 0] - self.unscaled
+
+    def _randoms(self, values: dict[tuple[str, str], Values], direction: str) -> np.ndarray:
+        """The same of all random directions: [scales, items, R]."""
+        some = [one for (name, way), one in values.items() if way == direction and name.startswith(RANDOM)]
+        return np.stack([self._doc1(one) for one in some], axis=2)
+
+    def _against(self, edit: np.ndarray, randoms: np.ndarray, direction: str, seed: int) -> AgainstRandom:
+        sign = 1 if direction == "up" else -1
+        return AgainstRandom.of(edit, randoms, [item.qid for item in self.items], sign, seed)
 
     def _mean(self, column: np.ndarray, seed: int, *, share: bool = False) -> Estimate:
         return Estimate.mean(column, [item.qid for item in self.items], seed, share=share)

@@ -5,7 +5,10 @@ Only the pairs that the ranker reads with a changed token are scored again: the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Collection as Container
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -60,22 +63,45 @@ class Unedited:
     def scores(self) -> np.ndarray:
         return np.array([row.score for row in self.rows])
 
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation of the scores within queries, pooled; None where no query has two that differ."""
+        by_query: dict[str, list[float]] = {}
+        for row in self.rows:
+            by_query.setdefault(row.qid, []).append(row.score)
+        some = [np.array(scores) for scores in by_query.values()]
+        freedom = sum(len(one) - 1 for one in some)
+        squares = sum(float(((one - one.mean()) ** 2).sum()) for one in some)
+        return math.sqrt(squares / freedom) if freedom and squares else None
+
+    def of(self, qids: Container[str]) -> Unedited:
+        """Some of the queries only."""
+        places = [i for i, row in enumerate(self.rows) if row.qid in qids]
+        queries = {qid: text for qid, text in self.queries.items() if qid in qids}
+        qrels = {qid: grades for qid, grades in self.qrels.items() if qid in qids}
+        rows, pairs = [self.rows[i] for i in places], [self.pairs[i] for i in places]
+        return replace(self, rows=rows, pairs=pairs, queries=queries, qrels=qrels)
+
     def rescored(
         self,
         change: RowChange,
         *,
+        by: NeuralRanker | None = None,
+        also: Sequence[int] = (),
         name: str = "edited",
         shards: Path | None = None,
         step: OpenProgress | None = None,
     ) -> tuple[np.ndarray, int]:
-        """The scores with the change, and how many pairs were scored for them."""
-        touched = np.flatnonzero(reads_any(self.ranker, change.moved, self.pairs))
+        """The scores with the change, and how many pairs were scored for them. `by` another ranker than the
+        unedited one, whose scores differ where it reads one of the tokens in `also`, too."""
+        ranker = by or self.ranker
+        touched = np.flatnonzero(reads_any(ranker, [*change.moved, *also], self.pairs))
         scores = self.scores
         some = [self.pairs[i] for i in touched]
         if not some:
             return scores, 0
-        with applied(self.ranker, change), (step or no_progress)(f"ranking {name}", len(some)) as advance:
-            scores[touched] = score_in_shards(self.ranker, some, Stages(shards).shards(name), advance).values
+        with applied(ranker, change), (step or no_progress)(f"ranking {name}", len(some)) as advance:
+            scores[touched] = score_in_shards(ranker, some, Stages(shards).shards(name), advance).values
         return scores, len(some)
 
     def run(self, scores: np.ndarray) -> Run:

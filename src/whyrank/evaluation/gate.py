@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from whyrank.core.atomic import write_text
@@ -20,6 +21,16 @@ from whyrank.evaluation.estimate import Estimate
 
 _CONDITION = re.compile(r"\s*(\S.*?)\s*(<=|>=|<|>)\s*([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)(%?)\s*", re.IGNORECASE)
 _COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
+class GateFailed(UserError):
+    """A gate that does not hold: the command prints its line and exits with 3. `result` is what was measured."""
+
+    def __init__(
+        self, what: str, *, where: str | Path | None = None, todo: str | None = None, result: Any = None
+    ) -> None:
+        super().__init__(what, where=where, todo=todo)
+        self.result = result
 
 
 @dataclass(frozen=True)

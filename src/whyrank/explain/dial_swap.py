@@ -1,7 +1,8 @@
 """The smallest turn of one IDF dial that makes B overtake A, both documents scored with the turned weights.
 
-The dial of a query word is turned down (it counts for less), or up; the scale is doubled until B is above A, then
-halved between the last two scales. `whyrank edit` applies the same turn to the ranker for good.
+The dial of a query word is turned down (it counts for less), or up; the scale, in standard deviations of U_0 over
+whole words, is doubled until B is above A, then halved between the last two scales. `whyrank edit` applies the
+same turn to the ranker for good.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from whyrank.rankers.ranker import Pair, Ranker
 
 #: Query words whose dials are tried.
 MOST_WORDS = 3
-LARGEST_SCALE, HALVINGS = 64.0, 3
+FIRST_SCALE, LARGEST_SCALE, HALVINGS = 0.5, 64.0, 3
 
 
 def smallest_turn(ranker: Ranker, words: Sequence[str], above: Pair, below: Pair) -> DialTurn | None:
@@ -45,7 +46,7 @@ class _Turn:
 
     def smallest(self, most: float) -> DialTurn | None:
         """None where no scale up to `most` is enough."""
-        scale, low = 2.0, 1.0
+        scale, low = FIRST_SCALE, 0.0
         while (found := self._swapped(scale)) is None:
             low, scale = scale, 2 * scale
             if low >= most or scale > LARGEST_SCALE:

@@ -122,7 +122,8 @@ class Swap:
 
 @dataclass(frozen=True)
 class DialTurn:
-    """The smallest turn found of one word's IDF dial with which the two change places, and both scores then."""
+    """The smallest turn found of one word's IDF dial with which the two change places, and both scores then;
+    `scale` is in standard deviations of U_0 over whole words."""
 
     term: str
     direction: str

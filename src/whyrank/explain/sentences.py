@@ -18,6 +18,8 @@ NAMED = 0.1
 LEAST = 0.005
 #: Words of a set that are written out.
 MOST_QUOTED = 7
+#: About as many standard deviations of U_0 lie between the ends of its natural range.
+WIDEST = 4.5
 
 
 def named(docid: str | None, otherwise: str = "the document") -> str:
@@ -74,9 +76,10 @@ def _versus(found: Explanation, other: Versus, most: int) -> Iterator[str]:
         yield "Words whose removal makes them change places were not found."
     if other.turn is not None:
         turn, also = other.turn, "also " if other.swap else ""
+        far = ", farther than words differ" if turn.scale > WIDEST else ""
         yield (
-            f"They {also}change places with the dial of '{turn.term}' turned {turn.direction} to {turn.scale:g} "
-            f"({turn.above:.2f} against {turn.below:.2f})."
+            f"They {also}change places with the dial of '{turn.term}' turned {turn.direction} by "
+            f"{turn.scale:.3g}sd{far} ({turn.above:.2f} against {turn.below:.2f})."
         )
 
 

@@ -21,7 +21,7 @@ from whyrank.papers.semantic_circuit import paper
 from whyrank.papers.semantic_circuit.dial_attention import attention_findings
 
 #: Scales of an edit that are shown: the middle of the paper's first range, and the end of its second.
-SCALES_SHOWN = (20.0, 200.0)
+SCALES_SHOWN = (1.0, 4.0)
 #: A share below this part of another is small beside it.
 SMALL = 0.1
 #: A curve that changes by less than this part is level.
@@ -206,17 +206,18 @@ def _two_tokens(found: TwoTokenExperiment) -> Iterator[Finding]:
     def at(control: str, direction: str, scale: float) -> ExperimentPoint:
         return min(found.curve(control, direction), key=lambda one: abs(one.scale - scale))
 
-    edit, *others = found.controls
+    edit, *_ = found.controls
     for direction, said, sign in (("up", "rises", 1), ("down", "falls", -1)):
         for scale in SCALES_SHOWN:
             point = at(edit, direction, scale)
-            beyond = [name for name in others if _surely(at(name, direction, scale).edit_less, sign)]
+            own = point.randoms.edit_less if point.randoms else None
             finding = Finding.holds(
-                f"score of doc1 when IDF goes {direction}, scale {point.scale:g}", said, point.doc1.text("+.2f"),
-                f"{found.items} documents", _surely(point.doc1, sign) and len(beyond) == len(others),
+                f"score of doc1 when IDF goes {direction}, {point.scale:g}{found.rule}", said,
+                point.doc1.text("+.2f"), f"{found.items} documents",
+                _surely(point.doc1, sign) and _surely(own, sign),
             )  # fmt: skip
-            why = f"surely more than {len(beyond)} of {len(others)} controls of the same size"
-            yield replace(finding, why=why)
+            less = own.text("+.2f") if own else "not measured"
+            yield replace(finding, why=f"beyond the mean of random directions of the same size: {less}")
     yield from attention_findings(found)
 
 
@@ -229,8 +230,8 @@ def _suppress(found: Suppression) -> Iterator[Finding]:
     last = found.scales[-1]
     n = f"{found.kept} pairs of {found.words} words"
     yield _number(f"unsafe below safe, scale {last.scale:g}", paper.SUPPRESSED, last.success, n)
-    what = f"the same beyond a random direction of the same size, scale {found.control.scale:g}"
-    yield Finding.holds(what, "not measured", found.control.more.text("+.2f"), n, None)
+    what = f"the same beyond random directions of the same size, scale {found.at:g}"
+    yield Finding.holds(what, "not measured", found.randoms.below.edit_less.text("+.2f"), n, None)
     kept = last.cost.agreement
     what = f"nDCG against the unedited ranking, scale {last.scale:g}"
     yield _number(what, paper.SUPPRESSED_NDCG, kept, f"{kept.queries} queries")

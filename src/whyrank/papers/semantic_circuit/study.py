@@ -189,7 +189,7 @@ class _Plan:
         }, called="edit --experiment")  # fmt: skip
         yield Stage("suppress", "Suppressing terms", suppress, self.out / "suppress", {
             **self.shared, "terms": terms, "documents": self.sizes.suppress, "depth": self.sizes.suppress_k,
-            "scales": self.sizes.suppress_scales, "seed": self.seed,
+            "scales": self.sizes.suppress_scales, "rule": "paper", "seed": self.seed,
         })  # fmt: skip
 
     def model(self) -> Iterator[Stage]:
