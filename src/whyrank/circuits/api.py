@@ -132,11 +132,9 @@ def circuit(
         threshold=Threshold.parse(threshold, decide), pairs_to_logits=pairs_to_logits,
         pairs_to_heads=pairs_to_heads, most_steps=search_steps, freeze_mlp=freeze_mlp, seed=seed,
     )  # fmt: skip
-    half = -(-pairs_to_heads // 2)
-    curves = CurveSizes(order=half, nodes=half, edges=-(-half // 2))
     sizes = Sizes(
         readings=2 * pairs_to_heads, senders=pairs_to_heads, ablations=pairs_to_heads, randoms=randoms,
-        by_token=-(-half // 2), curves=curves,
+        by_token=-(-pairs_to_heads // 4), curves=CurveSizes.of(pairs_to_heads),
     )  # fmt: skip
     request = CircuitRequest(search, sizes, seed)
     opened = open_cross_encoder(ranker, max_length, device, caller)

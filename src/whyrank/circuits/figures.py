@@ -8,7 +8,6 @@ from whyrank.circuits.curves.figures import curve_figures
 from whyrank.circuits.graph import circuit_graph
 from whyrank.circuits.results import (
     EMBED,
-    LOGITS,
     TESTS,
     Circuit,
     Curve,
@@ -18,12 +17,12 @@ from whyrank.circuits.results import (
     Saturation,
     Step,
 )
+from whyrank.circuits.token_figures import token_figures
 from whyrank.evaluation.estimate import Estimate
 from whyrank.interventions.statistics import SiteSummary
 from whyrank.pages.page import Cell, Figure, Figures
 from whyrank.plots.heat_map import heat_maps
 from whyrank.plots.lines import Point, line_plots
-from whyrank.text.categories import CATEGORIES
 
 #: Matching heads shown in the worked example.
 SHOWN = 4
@@ -53,7 +52,7 @@ def circuit_figures(circuit: Circuit) -> Figures:
         figures["length"] = _length(circuit.length)
     if circuit.senders:
         figures["senders"] = _senders(circuit.senders)
-    return figures | _senders_by_token(circuit.senders_by_token) | curve_figures(circuit.curves)
+    return figures | token_figures(circuit.senders_by_token) | curve_figures(circuit.curves)
 
 
 def _graph(circuit: Circuit) -> Figure:
@@ -205,35 +204,6 @@ def _senders(found: Mapping[str, Sequence[SiteSummary]]) -> Figure:
         "Residual stream, attention and MLP output of each layer as senders into each matching head (q, k, v)."
     )
     return svg, caption, (["head", "sender", "share", *ENDS], rows)
-
-
-def _senders_by_token(found: Mapping[str, Sequence[SiteSummary]]) -> Figures:
-    """For each set of receivers a map of layers and kinds of tokens for each block."""
-    figures: Figures = {}
-    for name, some in found.items():
-        present = {one.category for one in some}
-        kinds = [kind for kind in CATEGORIES if kind in present]
-        layers = 1 + max((one.layer or 0 for one in some), default=0)
-        panels = {
-            block: {
-                (one.layer, kinds.index(one.category)): one.share.value
-                for one in some
-                if one.part == block and one.layer is not None and one.category and one.share.value is not None
-            }
-            for block in BLOCKS
-        }
-        svg = heat_maps(
-            panels, [str(i) for i in range(layers)], kinds, row_title="layer", column_title="tokens",
-            value_title="share of the gap",
-        )  # fmt: skip
-        to = "the logits" if name == LOGITS else f"the {name} heads, all together (q, k, v)"
-        caption = (
-            f"Residual stream, attention and MLP output of each layer as senders to {to}, at the tokens of each "
-            "kind. The residual stream carries what all below it send."
-        )
-        rows = [[one.whole, one.category, *_row(one.share)] for one in some]
-        figures[f"senders-by-token-{name}"] = svg, caption, (["sender", "tokens", "share", *ENDS], rows)
-    return figures
 
 
 def _map(panels: Mapping[str, Cells], title: str, marked: Mapping[str, set[tuple[int, int]]]) -> str:

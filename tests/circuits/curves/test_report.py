@@ -42,12 +42,12 @@ def circuit_of(found):
 def test_two_sentences_with_their_intervals():
     alone, size = curve_sentences(curves(0.0, 0.5, 0.92, 1.0))
     assert alone == (
-        "With all else at the pair's own baseline, the circuit (2 heads) keeps 0.31 [0.26, 0.36] of the gap of "
-        "TFC1 alone (held-out pairs); the ranker without it keeps 0.08 [0.03, 0.13]."
+        "With all else at the pair's own baseline, the circuit (2 heads) keeps 31% [26%, 36%] of the gap of TFC1 "
+        "alone (held-out pairs); the ranker without it keeps 8% [3%, 13%]."
     )
     assert size == (
-        "By integrated gradients it takes the first 20 of 30 heads to keep 0.92 [0.87, 0.97] of the gap of TFC1; "
-        "the first 10 keep 0.50 [0.45, 0.55]."
+        "By integrated gradients it takes the first 20 to keep 92% [87%, 97%] of the gap of TFC1; the first 10 "
+        "of 30 heads keep 50% [45%, 55%]."
     )
 
 
@@ -58,7 +58,10 @@ def test_pairs_of_the_search_are_no_held_out_pairs():
 
 def test_only_all_heads_keep_enough():
     _, size = curve_sentences(curves(0.0, 0.5, 0.6, 1.0))
-    assert size.startswith("By integrated gradients fewer than all 30 heads, of the sizes tried, do not keep 90%")
+    assert size == (
+        "By integrated gradients the first 20 of 30 heads keep 60% [55%, 65%] of the gap of TFC1; no part that "
+        "was tried keeps 90%."
+    )
     assert curve_sentences({}) == []
 
 

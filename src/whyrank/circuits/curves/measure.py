@@ -44,7 +44,7 @@ from whyrank.core.stages import Stages
 from whyrank.rankers.neural import NeuralRanker
 
 #: Numbers of nodes measured, before all.
-SIZES = (0, 1, 2, 4, 9, 13, 19, 30, 45, 60, 80)
+SIZES = (0, 1, 2, 4, 9, 13, 19, 30, 45, 60, 80, 100, 120)
 #: Random orders, of each kind.
 DRAWS = 3
 #: Orders by name; random ones are several.
@@ -57,9 +57,15 @@ class CurveSizes:
     them on (0: no edges)."""
 
     order: int = 50
-    nodes: int = 50
-    edges: int = 24
+    nodes: int = 100
+    edges: int = 50
     draws: int = DRAWS
+
+    @classmethod
+    def of(cls, pairs: int) -> CurveSizes:
+        """So many pairs to measure nodes on, and half of them for all that takes longer."""
+        half = -(-pairs // 2)
+        return cls(order=half, nodes=pairs, edges=half)
 
 
 @dataclass(frozen=True)

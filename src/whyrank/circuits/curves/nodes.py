@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyrank.axioms.pair import MinimalPair
-from whyrank.circuits.head import Head, all_heads
+from whyrank.circuits.head import all_heads
 from whyrank.circuits.results import EMBED, Found
 from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.encoders.encoder import Encoder
@@ -88,10 +88,6 @@ def layer_matched(order: Sequence[Site], seed: str) -> Order:
     for some in left.values():
         draw.shuffle(some)
     return tuple(left[_kind(node)].pop() for node in order)
-
-
-def heads_of(nodes: Sequence[Site]) -> list[Head]:
-    return [Head(_layer(node), int(node.head)) for node in nodes if node.head is not None]
 
 
 def _kind(node: Site) -> tuple[str, int]:

@@ -27,8 +27,8 @@ def curve_sentences(found: Mapping[str, FaithfulnessCurves]) -> list[str]:
     alone = next((one for one in first.circuits if one.held == BASELINE), None)
     if alone is not None and alone.alone.value is not None:
         said.append(
-            f"With all else at the pair's own baseline, {_the(alone)} keeps {alone.alone.text('.2f')} of the gap "
-            f"of {name} alone ({where}); the ranker without it keeps {alone.without.text('.2f')}."
+            f"With all else at the pair's own baseline, {_the(alone)} keeps {alone.alone.percent()} of the gap of "
+            f"{name} alone ({where}); the ranker without it keeps {alone.without.percent()}."
         )
     curve = first.curve()
     if curve is not None and (sentence := _size_sentence(curve, name)):
@@ -41,20 +41,17 @@ def _the(circuit: CircuitKept) -> str:
 
 
 def _size_sentence(curve: SizeCurve, name: str) -> str | None:
-    """From which size on nearly all is kept."""
+    """From which size on nearly all is kept, and what the size before keeps."""
     size, every = curve.size_for(NEARLY_ALL), curve.points[-1].size
-    if size is None or curve.points[-1].share.value is None:
+    below = [one for one in curve.points if size is not None and one.size < size]
+    if size is None or not below:
         return None
-    at = curve.at(size)
-    below = [one for one in curve.points if one.size < size]
-    assert at is not None
-    text = f"By {ATTRIBUTION} it takes the first {size} of {every} heads to keep {at.text('.2f')}"
+    last = f"the first {below[-1].size} of {every} heads keep {below[-1].share.percent()}"
     if size == every:
-        text = f"By {ATTRIBUTION} fewer than all {every} heads, of the sizes tried, do not keep {NEARLY_ALL:.0%}"
-    if not below:
-        return f"{text} of the gap of {name}."
-    last = below[-1]
-    return f"{text} of the gap of {name}; the first {last.size} keep {last.share.text('.2f')}."
+        return f"By {ATTRIBUTION} {last} of the gap of {name}; no part that was tried keeps {NEARLY_ALL:.0%}."
+    at = curve.at(size)
+    assert at is not None
+    return f"By {ATTRIBUTION} it takes the first {size} to keep {at.percent()} of the gap of {name}; {last}."
 
 
 def add_curves(page: Report, found: Mapping[str, FaithfulnessCurves]) -> None:

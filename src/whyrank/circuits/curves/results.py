@@ -9,8 +9,8 @@ from whyrank.evaluation.estimate import Estimate
 BASELINE, MEAN, RESAMPLE = HOLDS = ("baseline", "mean", "resample")
 HEADS, HEADS_AND_MLPS, EDGES = "heads", "heads and MLPs", "edges"
 ATTRIBUTION, PATH, RANDOM, LAYER_MATCHED = "integrated gradients", "path patching", "random", "random, same layers"
-#: Shares that a verdict speaks of.
-MOST, NEARLY_ALL = 0.5, 0.9
+#: The share that a verdict speaks of.
+NEARLY_ALL = 0.9
 
 
 @dataclass(frozen=True)
