@@ -26,6 +26,7 @@ def export(
     depth: options.Depth = 10,
     queries: Annotated[int, typer.Option("--queries", min=1, help="Check it on the first N queries.")] = 20,
     seed: options.Seed = 0,
+    device: options.Device = "cpu",
     json: options.AsJson = False,
 ) -> None:
     """Write a ranker, edited or trained ones too, as ONNX with its tokenizer, checked against its own scores."""
@@ -36,7 +37,7 @@ def export(
 
     result = run_export(
         ranker, out=out, onnx=onnx, int8=int8, collection=collection, depth=depth, queries=queries, seed=seed,
-        caller=terminal(),
+        device=device, caller=terminal(),
     )  # fmt: skip
     if json:
         print_json(result)

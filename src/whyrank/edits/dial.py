@@ -22,7 +22,7 @@ from torch import Tensor
 from whyrank.collections.demo import open_demo
 from whyrank.collections.idf import TokenIdf, token_idf
 from whyrank.core.errors import UserError
-from whyrank.edits.edit import Edit
+from whyrank.edits.edit import Edit, TermEdit
 from whyrank.edits.idf import CLEAR
 from whyrank.edits.results import DialSummary, Turn
 from whyrank.edits.rows import RowChange
@@ -121,10 +121,14 @@ class Dial:
         for term in edit.terms:
             for token in pieces_of(tokenizer, term):
                 users.setdefault(token, []).append(term)
+        edits: dict[str, list[TermEdit]] = {}
+        for one in edit:
+            edits.setdefault(one.term, []).append(one)
+        by_term = {term: Edit(tuple(parts)) for term, parts in edits.items()}
         found = []
         for token, terms in users.items():
             before = float(self.u0[token])
-            moves = [edit.turned(term, before, self.units) - before for term in terms]
+            moves = [by_term[term].turned(term, before, self.units) - before for term in terms]
             after = before + max(0.0, *moves) + min(0.0, *moves)
             found.append(Turn(token, str(tokenizer.id_to_token(token)), tuple(terms), before, after))
         return found

@@ -40,7 +40,7 @@ TRAINED, PLAIN_BERT = "trained", "ForSequenceClassification"
 def export(
     ranker: str | Ranker | EditedRanker, *, out: Path | str, onnx: bool = True, int8: bool = False,
     collection: str | Collection = "demo", depth: int = 10, queries: int | None = 20, seed: int = 0,
-    caller: Caller = SILENT,
+    device: str = "cpu", caller: Caller = SILENT,
 ) -> Export:  # fmt: skip
     """Writes a ranker as ONNX into a new folder, with its tokenizer, and checks it against the ranker's own
     scores.
@@ -59,7 +59,7 @@ def export(
     check_target(folder)
     onnxruntime()
     with ranker if isinstance(ranker, EditedRanker) else nullcontext(ranker) as given:
-        model = neural_ranker(given, caller=caller)
+        model = neural_ranker(given, device=device, caller=caller)
         plain = exportable(model)
         graph_of(plain)
         opened = collection_of(collection, caller)
