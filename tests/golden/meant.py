@@ -17,14 +17,20 @@ ONCE = "the values per query are in per_query.parquet alone"
 SHOWN = "the study's file keeps shares, effects and their tests, and the gaps; patch has the rest"
 #: t-SNE magnifies the last digit of its input, which another processor rounds otherwise.
 CHAOTIC = "coordinates of t-SNE; the vectors' cosines beside them are compared"
+<<<<<<< HEAD
 #: `edit --experiment` and `suppress` by the old rule and the old threshold are compared by cases of their own.
 SD = "the two-token experiment counts in sd, against 20 random directions; suppressed rises are at least 0.1 sd"
+=======
+#: The control of saturation had words of the query, other than the term, among its tokens.
+CONTROL = "the control of saturation is document tokens that are not in the query"
+>>>>>>> w19b
 MEANT = [
     Meant("eval", "evaluation.json: per_query.*", ONCE),
     Meant("eval", "name q*", ONCE),
     Meant("study-term-frequency", "*.mean_of_ratios was *", SHOWN),
     Meant("study-term-frequency", "*.gap.base was *", SHOWN),
     Meant("study-term-frequency", "*.gap.perturbed was *", SHOWN),
+    Meant("study-semantic-circuit", "circuit/circuit.json: saturation.other tokens.*", CONTROL),
     Meant("study-disentangled", "*.alike.*.spearman was *", "maps of heads are compared by Pearson's r alone"),
     Meant("study-disentangled", "study.json: figures.t_sne.*.points.* was *", CHAOTIC),
     Meant("study-semantic-circuit", "two-tokens/*", SD),

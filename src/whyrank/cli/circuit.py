@@ -86,12 +86,15 @@ def show(result: Circuit) -> None:
 
 
 def _notes(result: Circuit) -> None:
-    """Whether the circuit is enough and needed, by each ablation, and whether anything was tested."""
+    """Whether the circuit is enough and needed, by each ablation and by size, and whether anything was tested."""
+    from whyrank.circuits.curves.report import curve_sentences
     from whyrank.circuits.report import ablation_sentence
     from whyrank.evaluation.interval import FEWEST_QUERIES, TOO_FEW
 
     for name, measured in result.faithfulness.items():
         for kind, found in measured.kinds.items():
             say(ablation_sentence(name, kind, found.only_circuit, found.without_circuit))
+    for sentence in curve_sentences(result.curves):
+        say(sentence)
     if result.queries < FEWEST_QUERIES:
         say(f"{TOO_FEW} ({result.queries}) for intervals: heads above the cut-off are kept, none is tested")

@@ -12,7 +12,9 @@ own attribution, and those of the embeddings to the gap, as the steps grow.
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -155,8 +157,17 @@ class _Passed:
 
 def _carried(norm: Callable[[Tensor], Tensor], at: Tensor, tangents: Tensor) -> Tensor:
     """Small changes [n, S, d] of what a norm reads as changes of what it returns."""
+    _load_forward_derivatives()
     with torch.no_grad():
         return jvp(norm, (at.detach().repeat(len(tangents), 1, 1),), (tangents,))[1]
+
+
+@cache
+def _load_forward_derivatives() -> None:
+    """Torch loads them at the first use, in a way that it warns of itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        jvp(torch.sin, (torch.zeros(1),), (torch.ones(1),))
 
 
 def _products(carried: Tensor, gradients: Tensor) -> np.ndarray:
