@@ -103,10 +103,13 @@ def _show(found: FirstLook) -> None:
 
 def _dial(first: Explanation, turn: DialTurn, below: str) -> str:
     """What the smallest turn does, in words."""
+    from whyrank.explain.sentences import WIDEST
+
     way = "less" if turn.direction == "down" else "more"
+    far = f", where words differ by {WIDEST:g}" if turn.scale > WIDEST else ""
     return (
         f"The ranker keeps a dial for how rare it takes each word to be. If '{turn.term}' counts {way} "
-        f"(by {turn.scale:.3g} standard deviations), {first.docid} scores {turn.above:.2f} and "
+        f"(by {turn.scale:.3g} standard deviations{far}), {first.docid} scores {turn.above:.2f} and "
         f"{below} {turn.below:.2f}: they change places."
     )
 
