@@ -15,9 +15,12 @@ def sums(draw, queries, planted=0.0, gap=1.0, noise=1.0, heads=HEADS, tail="norm
     """Pairs of queries whose effects have `planted` means and heavy or light tails, by query and by pair."""
     count = draw.integers(1, 4, queries)
     base = draw.standard_t(3, (queries, heads)) if tail == "heavy" else draw.normal(size=(queries, heads))
+    gaps = gap * count + 0.3 * draw.normal(size=queries)
+    if tail == "scaled":  # a skewed gap, and noise as large as the gap is
+        gaps = gap * count * draw.exponential(1.0, queries)
+        base *= np.abs(gaps / count)[:, None]
     effect = count[:, None] * (noise * base + planted)
     effect += noise * 0.5 * np.sqrt(count)[:, None] * draw.normal(size=(queries, heads))
-    gaps = gap * count + 0.3 * draw.normal(size=queries)
     names = tuple(f"q{i}" for i in range(queries))
     return QuerySums(names, effect, gaps, gaps, np.full(queries, 10.0), count.astype(float))
 
@@ -32,7 +35,7 @@ def judged(first, second, criterion=None):
     return {one.number: one.status for one in found}
 
 
-@pytest.mark.parametrize("tail", ["normal", "heavy"])
+@pytest.mark.parametrize("tail", ["normal", "heavy", "scaled"])
 @pytest.mark.parametrize(("queries", "sets"), [(6, 1), (10, 1), (30, 1), (10, 2)])
 def test_of_noise_some_head_is_confirmed_in_at_most_6_percent(queries, sets, tail):
     draw, runs, wrong = np.random.default_rng(queries), 120, 0
@@ -136,11 +139,25 @@ def test_borderline_is_confirmed_but_small_there():
     assert none[0] == UNCONFIRMED
 
 
-def test_p_is_scipys():
-    values = np.random.default_rng(8).normal(0.3, size=(9, 5))
-    expected = stats.ttest_1samp(values, 0, alternative="greater").pvalue
-    assert one_sided(values) == pytest.approx(expected)
-    assert one_sided(np.array([[1.0, -1.0]] * 6)) == pytest.approx([2.0**-6, 1.0])
+def test_p_by_loops():
+    draw = np.random.default_rng(8)
+    whole, effect = draw.normal(2.0, size=9), draw.normal(0.3, size=(9, 5))
+    for column, found in enumerate(one_sided(effect, whole)):
+        shares = [np.delete(effect[:, column], q).sum() / np.delete(whole, q).sum() for q in range(9)]
+        share = effect[:, column].sum() / whole.sum()
+        error = np.sqrt(8 / 9 * sum((one - share) ** 2 for one in shares))
+        assert found == pytest.approx(stats.t.sf(share / error, df=2 / 3 * 8))
+    falling = one_sided(effect, -whole)
+    assert falling == pytest.approx(one_sided(effect, whole)), "the effect's sign counts, not the whole's"
+    assert one_sided(np.array([[1.0, -1.0]] * 6), np.ones(6)) == pytest.approx([2.0**-6, 1.0])
+
+
+def test_a_steady_share_is_sure_though_the_gap_is_not_steady():
+    draw = np.random.default_rng(10)
+    gap = draw.exponential(1.0, 20) * np.where(draw.random(20) < 0.3, -0.5, 1.0)
+    effect = (0.2 * gap + 0.02 * draw.normal(size=20))[:, None]
+    assert stats.ttest_1samp(effect[:, 0], 0, alternative="greater").pvalue > 0.005
+    assert one_sided(effect, gap)[0] < 0.0005
 
 
 def test_a_query_of_two_sets_is_one_query():

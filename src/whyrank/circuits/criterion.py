@@ -14,9 +14,11 @@ c is by default where one of n normal effects of that scale would be by chance, 
 heads. `whole` is what there is to have a share of: the gap, or what the receivers carry of it. A set whose gap, or
 whole, may be 0 decides nothing, nor does one with fewer than 6 queries on a side where another has them.
 
-On the *confirmation* half each chosen candidate is tested in each deciding set: Student's t of the queries' summed
-effects, one-sided in the direction chosen. Every set must reject, so the largest p counts (intersection-union),
-and Holm's correction is over all that were chosen.
+On the *confirmation* half each chosen candidate is tested in each deciding set: Student's t of its share of the
+whole (the ratio of sums, not the mean effect, which is unsure wherever the gap differs much between queries), with
+the jackknife's error over Q queries and 2/3 (Q - 1) degrees of freedom, since queries differ in size; one-sided in
+the direction chosen. Every set must reject, so the largest p counts (intersection-union), and Holm's correction is
+over all that were chosen.
 
     kept           confirmed, and there, too, at least the cut-off in every set
     borderline     confirmed to go this way, but below the cut-off there
@@ -43,6 +45,10 @@ if TYPE_CHECKING:
     import numpy as np
 
 UNCONFIRMED, UNTESTED = "not confirmed", "untested"
+#: The part of Q - 1 degrees of freedom that queries of unequal size leave.
+FREEDOM = 2 / 3
+#: An error below this part of the share is rounding.
+ALIKE = 1e-9
 #: A normal's deviation by its median absolute value.
 SPREAD = 1.4826
 Sums = Mapping[str, QuerySums]
@@ -150,7 +156,7 @@ class Choice:
 
         chosen = self.chosen
         by_set = {
-            name: one_sided(self.sign[chosen] * self.directions[name] * sets[name].effect)
+            name: one_sided(self.sign[chosen] * self.directions[name] * sets[name].effect, sets[name].whole)
             for name in self.deciding
         }
         largest = np.max(list(by_set.values()), axis=0) if by_set else np.ones(len(chosen))
@@ -183,19 +189,21 @@ class Confirmation(NamedTuple):
     by_set: dict[str, float]
 
 
-def one_sided(values: np.ndarray) -> np.ndarray:
-    """p of Student's t that the mean of each column of [Q, n] is above 0; of values that are all the same, that of
-    their signs alone."""
+def one_sided(effect: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """p that each column of effects [Q, n] goes with its sign, up, as a share of the whole [Q]; of shares that are
+    the same without any query, that of the queries' signs alone."""
     import numpy as np
     from scipy.special import stdtr
 
-    count = len(values)
-    mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(count)
-    alike = error <= 1e-12 * np.abs(mean)
+    count, above, below = len(effect), effect.sum(axis=0), whole.sum()
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = stdtr(count - 1, -mean / error)
-    signs = np.where(mean > 0, 2.0**-count, 1.0)
-    return np.where(alike, signs, p)
+        share, without = above / below, (above - effect) / (below - whole)[:, None]
+        error = np.sqrt((count - 1) / count * ((without - share) ** 2).sum(axis=0))
+        t = np.sign(above) * np.abs(share / error)
+        p = stdtr(FREEDOM * (count - 1), -t)
+    alike = error <= ALIKE * np.abs(share)
+    signs = np.where(above > 0, 2.0**-count, 1.0)
+    return np.where(alike, signs, np.where(np.isfinite(t), p, 1.0))
 
 
 def _why_not(one: QuerySums, tested: bool) -> str | None:
