@@ -44,7 +44,7 @@ def edge(sender, share, step=0, status="kept"):
 
 def head_tests(name, scoring=None):
     pooled = {"scoring": scoring or r(0.6), "contextualization": r(0.1), "matching": r(0.1)}
-    return HeadTests(name, "scoring", 0.9, pooled, pooled)
+    return HeadTests(name, ("scoring",), True, 0.9, pooled, pooled)
 
 
 def made_circuit(**more):
@@ -55,7 +55,7 @@ def made_circuit(**more):
     given = {
         "ranker": "ce-minilm-l12", "ended": "", "threshold": "", "decide": "interval",
         "idf": IdfSource("", "bm25"),
-        "heads": tuple(CircuitHead(name, "scoring") for name in SCORING),
+        "heads": tuple(CircuitHead(name, ("scoring",)) for name in SCORING),
         "roles": {"scoring": SCORING, "contextualization": (), "matching": (), "other": ()},
         "edges": tuple(edge(name, 0.2) for name in SCORING), "steps": (step,),
         "tests": AttentionSummary(

@@ -16,10 +16,7 @@ from whyrank.circuits.counting import count_not_flag, length, saturation, term_r
 from whyrank.circuits.faithfulness import faithfulness
 from whyrank.circuits.head import Head, all_heads
 from whyrank.circuits.reading import Reading
-from whyrank.circuits.results import Edge, Found, Step
-from whyrank.circuits.roles import assign_roles, attention_summary
 from whyrank.circuits.senders import block_senders, matching_to_scoring, senders_by_token
-from whyrank.evaluation.estimate import Estimate
 from whyrank.interventions.api import patch
 from whyrank.rankers.load import load
 from whyrank.text.tokens import Tokens
@@ -89,77 +86,6 @@ def test_r_within_texts_is_blind_to_differences_between_them(ranker, idf):
         tests._add("scoring", str(cluster), np.array(x, float), np.tile(np.array(y, float), (heads, 1)))
     assert tests.correlations()["within"]["scoring"][0].r == pytest.approx(0.0, abs=1e-9)
     assert tests.correlations()["pooled"]["scoring"][0].r < -0.8
-
-
-class FakeEncoder:
-    layers, heads = 2, 3
-
-
-class FakeRanker:
-    encoder = FakeEncoder()
-
-
-class ManyHeads:
-    class encoder:  # noqa: N801
-        layers, heads = 10, 10
-
-
-def fake_tests(idf):
-    """Head 0.0 matches, 0.1 reads rare query words, 1.2 has CLS read the query, the others are noise."""
-    draw = np.random.default_rng(3)
-    tests = AttentionTests(FakeRanker(), idf)
-    for i in range(40):
-        x = draw.normal(size=8)
-        for name, signal in (("scoring", 5), ("contextualization", 1), ("matching", 0)):
-            y = draw.normal(size=(6, 8))
-            y[signal] += 4 * x
-            tests.pooled[name].add(str(i), x, y)
-            tests.within[name].add(str(i), x - x.mean(), y - y.mean(1, keepdims=True))
-        tests._mass.setdefault(str(i), []).append(np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.6]))
-        tests._reads.append((str(i), np.arange(2.0), np.ones((6, 2))))
-    return tests
-
-
-def edge(sender, receivers, part, step=1):
-    return Edge(step, sender, receivers, part, Estimate(0.5, 0.4, 0.6, 9, 9), 1.0, "kept")
-
-
-def fake_circuit():
-    steps = (
-        Step(0, ("logits",), None, 0.1, 0.5, {}, 9, {}, 6), Step(1, ("L1.H2",), "v", 0.1, 0.5, {}, 9, {}, 6),
-    )  # fmt: skip
-    edges = (
-        edge("L1.H2", ("logits",), None, 0), edge("L1.H0", ("logits",), None, 0),
-        edge("L0.H0", ("L1.H2",), "v"), edge("L0.H1", ("L1.H2",), "v"), edge("embed", ("L1.H2",), "v"),
-    )  # fmt: skip
-    return Found(steps, edges)
-
-
-def test_roles_come_from_the_tests(idf):
-    circuit, tests = fake_circuit(), fake_tests(idf)
-    roles = assign_roles(circuit, tests)
-    assert roles["scoring"] == [Head(1, 2)], "1.0 reaches the logits, but its CLS does not read the query"
-    assert roles["contextualization"] == [Head(0, 1)] and roles["matching"] == [Head(0, 0)]
-    assert roles["other"] == [Head(1, 0)]
-    summary = attention_summary(roles, tests)
-    matching = summary.roles["matching"]
-    assert matching.role.value > 0.9 > 0.2 > abs(matching.others.value)
-    assert matching.difference.value == pytest.approx(matching.role.value - matching.others.value)
-    assert matching.difference.low > 0.5 and matching.role_absolute.value == matching.role.value
-    assert matching.role.pairs == 320 and matching.role.queries == 40
-    assert len(summary.heads) == 6 and summary.heads[0].role == "matching"
-
-
-def test_heads_that_are_nothing_special_have_no_role():
-    draw, tests = np.random.default_rng(5), AttentionTests(ManyHeads(), np.ones(3))
-    for i in range(60):
-        x = draw.normal(size=6)
-        for name in ("scoring", "contextualization", "matching"):
-            tests.pooled[name].add(str(i), x, draw.normal(size=(100, 6)) + 0.2 * x)
-        tests._mass.setdefault(str(i), []).append(np.full(100, 0.5))
-    edges = tuple(edge(str(head), ("L9.H9",), "v") for head in tests.heads()[:20])
-    roles = assign_roles(Found((Step(1, ("L9.H9",), "v", 0.1, 0.5, {}, 9, {}, 20),), edges), tests)
-    assert len(roles["other"]) >= 14, "about a tenth of them pass a test by chance"
 
 
 def test_texts_are_read_with_the_change(ranker):

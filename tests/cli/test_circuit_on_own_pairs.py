@@ -27,8 +27,8 @@ def folder(tmp_path):
 
 def call(folder, *more):
     with warnings.catch_warnings(action="error"):
-        whyrank_here("circuit", "--ranker", folder / "ce", "--pairs", folder / "own.jsonl", "--threshold",
-                     "relative=0.4", "--decide", "point", "--pairs-to-heads", "6", "--randoms", "1",
+        whyrank_here("circuit", "--ranker", folder / "ce", "--pairs", folder / "own.jsonl", "--select", "gap",
+                     "--threshold", "relative=0.4", "--decide", "point", "--pairs-to-heads", "6", "--randoms", "1",
                      "--search-steps", "1", *more, "-o", folder / "run")  # fmt: skip
 
 

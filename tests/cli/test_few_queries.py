@@ -32,6 +32,8 @@ def test_a_circuit_of_two_pairs(ranker, two, tmp_path, capsys):
         "2",
         "--pairs-to-heads",
         "2",
+        "--select",
+        "gap",
         "--threshold",
         "relative=0.5",
         "--search-steps",

@@ -30,8 +30,8 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], list[tuple[str, Any]
         ("check", 0), ("screen", 0),
     ]),
     "circuit": (whyrank.circuit, (NO_RANKER, NO_PAIRS), [
-        ("pairs_to_logits", 1), ("pairs_to_heads", 0), ("search_steps", 0), ("randoms", -1), ("max_length", 0),
-        ("seed", -1),
+        ("pairs_to_logits", 1), ("pairs_to_heads", 0), ("pairs_to_select", 1), ("search_steps", 0),
+        ("randoms", -1), ("max_length", 0), ("seed", -1),
     ]),
     "semantic_bm": (whyrank.semantic_bm, (NO_RANKER, NO_COLLECTION), [
         ("depth", 0), ("queries", -1), ("min_samples", -1), ("max_length", 1), ("seed", -1),

@@ -133,7 +133,8 @@ CASES = [
     _case("patch-zero", f"patch {L3} {TFC1} -n 4 --method ablation", FIRST),
     _case("circuit", f"circuit {CE} {TFC1} --pairs inputs/stmc1.jsonl --pairs inputs/tfc2.jsonl --pairs "
           f"inputs/lnc1.jsonl --to-logits 8 --to-heads 4 --steps 2 --randoms 1 --max-length 64 --skip {DEMO}",
-          ("--to-logits", "--pairs-to-logits"), ("--to-heads", "--pairs-to-heads"), ("--steps", "--search-steps")),
+          ("--to-logits", "--pairs-to-logits"), ("--to-heads", "--pairs-to-heads"), ("--steps", "--search-steps"),
+          ("--skip", "--skip --select gap")),
     _case("semantic-bm", f"semantic-bm {CE} {DEMO} --heads 0.8,1.7 --depth 6 --max-length 64 --least 8",
           ("--least", "--min-samples")),
     _case("idf", f"idf {L3} {DEMO} --vectors 4"),

@@ -17,13 +17,15 @@ ONCE = "the values per query are in per_query.parquet alone"
 SHOWN = "the study's file keeps shares, effects and their tests, and the gaps; patch has the rest"
 #: t-SNE magnifies the last digit of its input, which another processor rounds otherwise.
 CHAOTIC = "coordinates of t-SNE; the vectors' cosines beside them are compared"
-<<<<<<< HEAD
 #: `edit --experiment` and `suppress` by the old rule and the old threshold are compared by cases of their own.
 SD = "the two-token experiment counts in sd, against 20 random directions; suppressed rises are at least 0.1 sd"
-=======
 #: The control of saturation had words of the query, other than the term, among its tokens.
 CONTROL = "the control of saturation is document tokens that are not in the query"
->>>>>>> w19b
+#: Heads that were scoring by the share of CLS's attention are so by its r with IDF, which six queries do not show.
+ROLES = "roles are tested for all heads of the model, with Holm's correction"
+LAYERS = "random heads are of the same layers as the circuit's"
+#: `circuit` compares the search of before, with --select gap.
+HALVES = "the study's heads are chosen by their total effect"
 MEANT = [
     Meant("eval", "evaluation.json: per_query.*", ONCE),
     Meant("eval", "name q*", ONCE),
@@ -37,5 +39,12 @@ MEANT = [
     Meant("study-semantic-circuit", "suppress/*", SD),
     Meant("suppress", "suppress.json: threshold was *", "the least rise is in standard deviations of the scores"),
     Meant("suppress", "suppress.json: control.*", "the control is several random directions, not one"),
+    Meant("circuit", "circuit.json: faithfulness.*.random.*", LAYERS),
+    Meant("circuit", "circuit.json: example.scoring.*", ROLES),
+    Meant("circuit", "circuit.json: tests.by_idf.*", ROLES),
+    Meant("circuit", "circuit.json: tests.roles.scoring.*", ROLES),
+    Meant("circuit", "count 5 *", ROLES),
+    Meant("study-semantic-circuit", "circuit/circuit.json: *", HALVES),
+    Meant("study-semantic-circuit", "semantic-bm/*", HALVES),
     Meant("study-disentangled", "count 6 *", "trainings without a better epoch are counted from their epochs"),
 ]

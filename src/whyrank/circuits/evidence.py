@@ -31,7 +31,7 @@ from whyrank.circuits.results import (
     Saturation,
     parsed_roles,
 )
-from whyrank.circuits.roles import Roles, assign_roles, attention_summary
+from whyrank.circuits.roles import Roles, RolesOfHeads, attention_summary
 from whyrank.circuits.search import sample
 from whyrank.circuits.semantic_bm.idf_dimension import IdfDimension
 from whyrank.circuits.senders import block_senders, matching_to_scoring, senders_by_token
@@ -105,18 +105,19 @@ class Evidence:
     progress: OpenProgress
     split: Split | None = None
 
-    def roles(self, found: Found) -> tuple[Roles, AttentionSummary]:
-        """The heads of each role, and the tests that say so."""
-        kept = self.stages.typed("roles", _RolesStage, lambda: self._roles(found))
+    def roles(self, found: Found, named: Roles | None = None) -> tuple[Roles, AttentionSummary]:
+        """The circuit's heads of each role, as `named` or by the tests, and the tests of all heads."""
+        kept = self.stages.typed("roles", _RolesStage, lambda: self._roles(found, named))
         return parsed_roles(kept.assigned), kept.tests
 
-    def _roles(self, found: Found) -> _RolesStage:
+    def _roles(self, found: Found, named: Roles | None) -> _RolesStage:
         texts = texts_of(self.ranker, self._some(self.sizes.readings))
         with self.progress("attention of all heads", len(texts)) as advance:
             tests = AttentionTests.on(self.ranker, texts, self.idf.of(self.formula), advance)
-        roles = assign_roles(found, tests, self.seed)
+        passed = RolesOfHeads(found, tests)
+        roles = named or passed.in_circuit(found.heads)
         names = {name: tuple(map(str, heads)) for name, heads in roles.items()}
-        return _RolesStage(names, attention_summary(roles, tests, self.seed))
+        return _RolesStage(names, attention_summary(roles, passed, found, tests, self.seed))
 
     def measured(self, found: Found, roles: Roles) -> Measured:
         """All other stages; those about matching heads only where there are some."""

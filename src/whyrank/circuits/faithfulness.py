@@ -3,13 +3,12 @@
     kept(A) = sum over pairs (pert - base with heads A ablated) / sum over pairs (pert - base)
 
 Only the circuit: everything else is ablated; what is kept should be much. Without the circuit: it is ablated
-itself; what is kept should be little. Both are compared with random sets of as many heads. Ablation: zero, the
-mean over a reference set by token category, or values of another pair (resample).
+itself; what is kept should be little. Both are compared with random sets of as many heads of each layer. Ablation:
+zero, the mean over a reference set by token category, or values of another pair (resample).
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from whyrank.axioms.pair import MinimalPair
 from whyrank.circuits.head import Head, all_heads, together
+from whyrank.circuits.random_heads import layer_matched
 from whyrank.circuits.results import Ablated, Ablations, Faithfulness, RandomSets
 from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.evaluation.bootstrap import resample
@@ -55,21 +55,16 @@ def faithfulness(
     """What of the gap is kept, by kind of ablation: without the rest, without the circuit, and for random ones;
     and without the matching heads alone, as in the paper."""
     every, circuit = all_heads(ranker.encoder), sorted(heads)
-    drawn = _random_sets(every, len(circuit), randoms, f"{seed} circuit")
+    drawn = layer_matched(every, circuit, randoms, f"{seed} circuit")
     ways: dict[str, Rivals] = {
         "only_circuit": (_without(every, circuit), [_without(every, one) for one in drawn]),
         "without_circuit": (circuit, drawn),
     }
     if matching:
-        as_many = _random_sets(every, len(matching), randoms, f"{seed} matching")
+        as_many = layer_matched(every, matching, randoms, f"{seed} matching")
         ways["without_matching"] = (sorted(matching), as_many)
     found = {kind: _ablations(ranker, pairs, ways, kind, seed, shards, progress) for kind in kinds}
     return Faithfulness(len(heads), len(every), len(pairs), found)
-
-
-def _random_sets(every: Sequence[Head], size: int, count: int, seed: str) -> list[list[Head]]:
-    draw = random.Random(seed)
-    return [sorted(draw.sample(list(every), size)) for _ in range(count)]
 
 
 def _without(every: Sequence[Head], some: Sequence[Head]) -> list[Head]:

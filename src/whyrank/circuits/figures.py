@@ -17,6 +17,7 @@ from whyrank.circuits.results import (
     Saturation,
     Step,
 )
+from whyrank.circuits.selected import Selection
 from whyrank.circuits.token_figures import token_figures
 from whyrank.evaluation.estimate import Estimate
 from whyrank.interventions.statistics import SiteSummary
@@ -37,6 +38,8 @@ Cells = dict[tuple[int, int], float]
 def circuit_figures(circuit: Circuit) -> Figures:
     """By name; what was not measured has no figure."""
     figures: Figures = {"graph": _graph(circuit), "tests": _tests(circuit)}
+    if circuit.selection:
+        figures["selection"] = _selection(circuit.selection)
     if circuit.tests.by_idf:
         figures["scoring-idf"] = _by_idf(circuit)
     for number in sorted({step.number for step in circuit.steps}):
@@ -69,10 +72,32 @@ def _tests(circuit: Circuit) -> Figure:
         name: {_place(one.head): r for one in circuit.tests.heads if (r := one.pooled[name].value) is not None}
         for name in TESTS
     }
-    marked = {name: {_place(head) for head in circuit.roles.get(name, ())} for name in TESTS}
-    rows = [[one.head, one.role, *(one.pooled[name].value for name in TESTS)] for one in circuit.tests.heads]
-    caption = "The r of each test for every head; a dot marks the heads of that role."
-    return _map(panels, "r", marked), caption, (["head", "role", *TESTS], rows)
+    marked = {name: {_place(one.head) for one in circuit.tests.heads if name in one.roles} for name in TESTS}
+    rows = [
+        [one.head, " ".join(one.roles), one.in_circuit, *(one.pooled[name].value for name in TESTS),
+         *(one.p_holm.get(name) for name in TESTS)]
+        for one in circuit.tests.heads
+    ]  # fmt: skip
+    caption = (
+        "The r of each test for every head of the model; a dot marks those that pass it, in the circuit or not."
+    )
+    columns = ["head", "roles", "in the circuit", *TESTS, *(f"p {name}" for name in TESTS)]
+    return _map(panels, "r", marked), caption, (columns, rows)
+
+
+def _selection(selection: Selection) -> Figure:
+    """Every head's total effect in each set, on the half where heads were chosen."""
+    panels = {
+        name: {_place(head): value for head, value in shares.items() if value is not None}
+        for name, shares in selection.every.items()
+    }
+    kept = {_place(str(head)) for head in selection.members}
+    rows: list[list[Cell]] = [
+        [name, head, value] for name, shares in selection.every.items() for head, value in shares.items()
+    ]
+    caption = "The total effect of every head on the score, on the half of the queries that chooses; a dot: kept."
+    svg = _map(panels, "share of the gap", dict.fromkeys(panels, kept))
+    return svg, caption, (["pairs", "head", "share"], rows)
 
 
 def _by_idf(circuit: Circuit) -> Figure:
@@ -95,7 +120,7 @@ def _step(circuit: Circuit, steps: Sequence[Step]) -> Figure:
     rows: list[list[Cell]] = [[step.part, name, value] for step in steps for name, value in step.shares.items()]
     number, receivers = steps[0].number, " ".join(steps[0].receivers)
     to = "the logits" if number == 0 else f"values, queries and keys of {receivers}"
-    caption = f"Step {number}: every head below to {to}; a dot: kept."
+    caption = f"Step {number}: every head below to {to}, as shares of the whole gap; a dot: kept."
     if any(step.followed < len(step.shares) for step in steps):
         caption += f" Heads that were not followed are shown by the first {steps[0].chosen_on} pairs."
     return _map(panels, "share of the gap", kept), caption, (["part", "sender", "share"], rows)

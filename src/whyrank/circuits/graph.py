@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from whyrank.circuits.results import EMBED, LOGITS, OTHER, ROLES, Circuit
+from whyrank.circuits.results import EMBED, LOGITS, ROLES, Circuit
 from whyrank.encoders.site import short_name
 from whyrank.plots.graph import Edge, Node, draw_graph
 from whyrank.plots.style import INK, NEUTRAL, QUIET, SERIES, as_svg, drawing
@@ -21,7 +21,7 @@ Place = tuple[float, float]
 def draw_circuit(axes: Axes, circuit: Circuit) -> Axes:
     """Nodes are heads, coloured by role; an edge goes from a sender to each head of the set it was sent to, its
     width by the share of the gap (of the whole set), solid for values, dashed for queries, dotted for keys."""
-    roles = {one.head: one.role or OTHER for one in circuit.heads}
+    roles = {one.head: one.role for one in circuit.heads}
     nodes = {
         name: Node(x, y, short_name(name), ROLE_COLOURS.get(roles.get(name, ""), NEUTRAL), _ink(name in roles))
         for name, (x, y) in _places(list(roles)).items()
@@ -29,6 +29,7 @@ def draw_circuit(axes: Axes, circuit: Circuit) -> Axes:
     edges = [
         Edge(nodes[edge.sender], nodes[receiver], edge.share.value or 0.0, PART_STYLES[edge.part])
         for edge in circuit.kept()
+        if edge.sender in nodes
         for receiver in edge.receivers
         if receiver in nodes and nodes[receiver].y > nodes[edge.sender].y
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whyrank.circuits.brought_report import add_brought, brought_sentences
 from whyrank.circuits.curves.report import add_curves, curve_sentences
 from whyrank.circuits.results import (
     CONTEXTUALIZATION,
@@ -11,10 +12,12 @@ from whyrank.circuits.results import (
     TESTS,
     Ablated,
     Circuit,
+    Edge,
     RandomSets,
     RoleTest,
     Step,
 )
+from whyrank.circuits.selection_report import add_selection, selection_sentence
 from whyrank.encoders.site import short_name
 from whyrank.evaluation.estimate import NOTHING, Estimate, percent
 from whyrank.evaluation.interval import FEWEST_QUERIES, TOO_FEW
@@ -38,34 +41,48 @@ RECEIVERS = 8
 
 
 def circuit_verdict(circuit: Circuit) -> list[str]:
-    """How many heads of which role, which one matters most, and whether the circuit is enough and needed."""
+    """How many heads of which role, how they were confirmed, which one matters most, and whether the circuit is
+    enough and needed."""
     numbers = {role: len(circuit.roles.get(role, ())) for role in ROLES}
     parts = ", ".join(f"{count} {role}" for role, count in numbers.items() if count)
-    said = [f"The score of {circuit.ranker} passes through {counted(len(circuit.heads), 'head')}: {parts}."]
+    count = counted(len(circuit.heads), "head")
+    said = [f"The score of {circuit.ranker} passes through {count}: {parts}."]
+    if circuit.was_brought:
+        said = [f"{count} of {circuit.ranker} were brought ({circuit.name}): {parts}."]
     leading = max(circuit.kept(circuit.steps[0]), key=lambda edge: abs(edge.share.value or 0.0), default=None)
     if leading:
         said[0] += f" Most of the gap reaches the logits through {short_name(leading.sender)}: "
         said[0] += f"{leading.share.percent(1)}."
-    name, first = next(iter(circuit.faithfulness.items()))
-    kind, found = first.fairest()
-    alone, without, random = found.only_circuit.kept, found.without_circuit.kept, found.without_circuit.random
-    if alone.value is not None and without.value is not None:
-        rivals = "" if random.mean is None else f" (without as many random heads {percent(random.mean)})"
-        said.append(
-            f"Alone it keeps {alone.percent()} of the gap of {name} ({kind} ablation); without it "
-            f"{without.percent()} is left{rivals}."
-        )
+    if circuit.selection:
+        said.append(selection_sentence(circuit.selection))
+    if circuit.faithfulness:
+        said += _enough_and_needed(circuit)
     said += curve_sentences(circuit.curves)
+    if circuit.brought:
+        said += brought_sentences(circuit.brought)
     if circuit.queries < FEWEST_QUERIES:
         said.append(f"{TOO_FEW.capitalize()} ({circuit.queries}) for intervals: no head was tested.")
     return said
+
+
+def _enough_and_needed(circuit: Circuit) -> list[str]:
+    name, first = next(iter(circuit.faithfulness.items()))
+    kind, found = first.fairest()
+    alone, without, random = found.only_circuit.kept, found.without_circuit.kept, found.without_circuit.random
+    if alone.value is None or without.value is None:
+        return []
+    rivals = "" if random.mean is None else f" (without as many random heads {percent(random.mean)})"
+    return [
+        f"Alone it keeps {alone.percent()} of the gap of {name} ({kind} ablation); without it "
+        f"{without.percent()} is left{rivals}."
+    ]
 
 
 def circuit_page(circuit: Circuit) -> Report:
     """The page: the verdict, the graph, then what speaks for each role."""
     page = Report(
         f"The circuit of {circuit.ranker}",
-        f"{counted(len(circuit.heads), 'head')}; share of the gap by exact path patching, threshold "
+        f"{counted(len(circuit.heads), 'head')}; exact activation and path patching, threshold "
         f"{circuit.threshold} (decided by {circuit.decide}); IDF from {circuit.idf.source}.",
         circuit.verdict(),
     )
@@ -73,6 +90,13 @@ def circuit_page(circuit: Circuit) -> Report:
     _figures(page, circuit, "graph")
     page.paragraph(f"The search ended: {circuit.ended}.")
     _roles(page, circuit)
+    if circuit.selection:
+        page.heading("How its heads were selected")
+        add_selection(page, circuit.selection)
+        _figures(page, circuit, "selection")
+    if circuit.brought:
+        page.heading("Beside the heads that were brought")
+        add_brought(page, circuit, circuit.brought)
     page.heading("Who sends to whom")
     _steps(page, circuit)
     _figures(page, circuit, "to-logits", "step-")
@@ -85,8 +109,9 @@ def circuit_page(circuit: Circuit) -> Report:
     if circuit.senders or circuit.senders_by_token:
         page.heading("What feeds the circuit")
         _figures(page, circuit, "senders")
-    page.heading("Is it enough, is it needed?")
-    _faithfulness(page, circuit)
+    if circuit.faithfulness:
+        page.heading("Is it enough, is it needed?")
+        _faithfulness(page, circuit)
     if circuit.curves:
         page.heading("How much of the ranker does it take?")
         _figures(page, circuit, "curve-")
@@ -106,16 +131,25 @@ def _figures(page: Report, circuit: Circuit, *prefixes: str) -> None:
 
 def _roles(page: Report, circuit: Circuit) -> None:
     rows: list[list[Cell]] = [
-        [role, _names(heads), *role_cells(circuit.tests.roles.get(role)), PAPER.get(role)]
+        [
+            role, _names(heads), *role_cells(circuit.tests.roles.get(role)), _listed(_outside(circuit, role), " "),
+            PAPER.get(role),
+        ]
         for role, heads in circuit.roles.items()
-    ]
+    ]  # fmt: skip
     page.table(
-        ["role", "heads", "mean r", "all other heads", "the paper"],
+        ["role", "heads", "mean r", "all other heads", "of this role, not in the circuit", "the paper"],
         rows,
         "r: attention of CLS to query tokens against IDF (scoring), of query tokens to each other against IDF "
         "(contextualization), of query to document tokens against the cosine of their embeddings (matching); "
-        "pooled over texts, intervals over queries.",
+        "pooled over texts, intervals over queries. All heads of the model were tested; a head may have several "
+        "roles.",
     )
+
+
+def _outside(circuit: Circuit, role: str) -> list[str]:
+    """The heads that pass a role's test and are not in the circuit."""
+    return [short_name(one.head) for one in circuit.tests.heads if role in one.roles and not one.in_circuit]
 
 
 def role_cells(test: RoleTest | None) -> list[str]:
@@ -128,20 +162,31 @@ def role_cells(test: RoleTest | None) -> list[str]:
 def _steps(page: Report, circuit: Circuit) -> None:
     rows: list[list[Cell]] = []
     for step in circuit.steps:
-        kept = [f"{short_name(edge.sender)} {edge.share.text()}" for edge in circuit.kept(step)]
+        kept = [_edge_text(edge) for edge in circuit.kept(step)]
         rows.append(
             [
                 f"{step.number}: {_receivers(step)}", f"{sum(step.pairs.values())} ({step.queries})",
-                _followed(step), f"{step.cutoff:.4f}", _listed(kept, "; "),
+                _followed(step), _carried(step), _listed(kept, "; "),
                 _listed([short_name(edge.sender) for edge in circuit.borderline(step)], " "),
             ]
         )  # fmt: skip
-    page.table(
-        ["step: receivers", "pairs (queries)", "senders", "cut-off", "kept (share of the gap)", "borderline"],
-        rows,
-        "Shares are ratios of sums over all pairs. Senders: all heads below, or the strongest of them on the "
-        "first pairs, which alone were patched on the rest.",
-    )
+    if any(step.carried for step in circuit.steps):
+        page.table(
+            ["step: receivers", "pairs (queries)", "senders", "receivers carry (cut-off)",
+             "kept (share of what they carry; of the gap)", "not kept"],
+            rows,
+            "Receivers carry: the share of the gap when all of them have their whole perturbed values, in each "
+            "set; in brackets the least share of that which counts. Kept: in every set that decides, above the "
+            "cut-off on one half of the queries and confirmed on the other, which the shares are of. Not kept: "
+            "chosen, and not confirmed or too small there.",
+        )  # fmt: skip
+    else:
+        page.table(
+            ["step: receivers", "pairs (queries)", "senders", "cut-off", "kept (share of the gap)", "borderline"],
+            rows,
+            "Shares are ratios of sums over all pairs. Senders: all heads below, or the strongest of them on the "
+            "first pairs, which alone were patched on the rest.",
+        )
     between: list[list[Cell]] = [
         [
             f"{step.number}: {_receivers(step)}",
@@ -163,13 +208,13 @@ def _steps(page: Report, circuit: Circuit) -> None:
 def _tests(page: Report, circuit: Circuit) -> None:
     rows: list[list[Cell]] = [
         [
-            short_name(one.head), one.role, f"{one.query_mass:.3f}",
+            short_name(one.head), ", ".join(one.roles) or NOTHING, f"{one.query_mass:.3f}",
             *(f"{one.pooled[name].text()}; {_r(one.within[name])}" for name in TESTS),
         ]
-        for one in circuit.tests.heads if one.role
+        for one in circuit.tests.heads if one.in_circuit
     ]  # fmt: skip
     page.table(
-        ["head", "role", "CLS to query", *(f"r {name}; within" for name in TESTS)],
+        ["head", "roles", "CLS to query", *(f"r {name}; within" for name in TESTS)],
         rows,
         "All three tests for every head of the circuit (all other heads in circuit.json). CLS to query: the part "
         "of CLS's attention that goes to query tokens. Within: both sides less their mean in each text.",
@@ -189,8 +234,8 @@ def _faithfulness(page: Report, circuit: Circuit) -> None:
     page.table(
         ["pairs (n)", "ablation", "what is left", "kept of the gap", "random heads", "scores intact; ablated"],
         rows,
-        "Scores: mean of baseline / perturbed. Random heads: as many, mean (least to most). The paper: "
-        f"{PAPER['ablation']}.",
+        "Scores: mean of baseline / perturbed. Random heads: as many of each layer, mean (least to most). The "
+        f"paper: {PAPER['ablation']}.",
     )
 
 
@@ -232,6 +277,25 @@ def _listed(names: list[str], between: str) -> str:
 
 def _r(estimate: Estimate) -> str:
     return NOTHING if estimate.value is None else f"{estimate.value:.3f}"
+
+
+def _edge_text(edge: Edge) -> str:
+    """`10.1 0.31 [0.25, 0.38]; 0.11`: the share of what the receivers carry, and of the gap."""
+    whole = edge.share_of_receivers
+    if whole is None or edge.part is None:
+        return f"{short_name(edge.sender)} {edge.share.text()}"
+    return f"{short_name(edge.sender)} {whole.text('.2f')}, {_r(edge.share)}"
+
+
+def _carried(step: Step) -> str:
+    """What the receivers carry in each set, or the one cut-off of select 'gap'."""
+    if not step.carried:
+        return NOTHING if step.cutoff is None else f"{step.cutoff:.4f}"
+    return "; ".join(
+        f"{name} {NOTHING if one.share.value is None else f'{one.share.value:.3f}'} "
+        f"({one.why_not or (NOTHING if one.cutoff is None else f'{one.cutoff:.3f}')})"
+        for name, one in step.carried.items()
+    )
 
 
 def _followed(step: Step) -> str:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from whyrank.axioms.scored_pair import TextCounts
+from whyrank.circuits.criterion import UNTESTED
 from whyrank.circuits.curves.results import FaithfulnessCurves
 from whyrank.circuits.head import Head
+from whyrank.circuits.selected import Selection
 from whyrank.circuits.threshold import KEPT
 from whyrank.core.errors import UserError, located
 from whyrank.core.json_file import read_json
@@ -32,6 +34,8 @@ LOGITS, EMBED = "logits", "embed"
 SCORING, CONTEXTUALIZATION, MATCHING, OTHER = ROLES = ("scoring", "contextualization", "matching", "other")
 #: The roles that a test of attention is made for.
 TESTS = ROLES[:3]
+#: The name of a circuit that was searched for.
+SEARCHED = "searched"
 #: Kinds of ablation, the fairest first: the one that a verdict speaks of.
 FAIREST = ("resample", "mean", "zero")
 
@@ -39,8 +43,10 @@ FAIREST = ("resample", "mean", "zero")
 @dataclass(frozen=True)
 class Edge:
     """From a sender (a head, or the embeddings) to receivers that were patched together: the v, q or k of heads,
-    or the logits. `support`: the share of bootstrap draws in which it is above the cut-off; `status`: kept, or
-    borderline."""
+    or the logits. `share` is of the gap, `share_of_receivers` of what the receivers can carry; both from the half
+    of the queries that confirms, `chosen_share` from the half that chose. `status`: kept, borderline, not
+    confirmed, untested. `support` (select 'gap'): the share of bootstrap draws in which it is above the
+    cut-off."""
 
     step: int
     sender: str
@@ -50,10 +56,15 @@ class Edge:
     support: float | None
     status: str
     by_set: dict[str, float | None] = field(default_factory=dict)
+    share_of_receivers: Estimate | None = None
+    by_set_of_receivers: dict[str, float | None] = field(default_factory=dict)
+    chosen_share: float | None = None
+    p_holm: float | None = None
 
     @property
     def is_kept(self) -> bool:
-        return self.status == KEPT
+        """Whether it belongs to the circuit; where there are too few queries to test any, it does untested."""
+        return self.status in (KEPT, UNTESTED)
 
 
 @dataclass(frozen=True)
@@ -68,14 +79,25 @@ class SetsCorrelation:
 
 
 @dataclass(frozen=True)
+class Carried:
+    """What the receivers of a step carry in one set: the share of the gap when all have their whole perturbed
+    values; the least share of that which an edge must have; and why the set decides nothing, if so."""
+
+    share: Estimate
+    cutoff: float | None
+    why_not: str | None = None
+
+
+@dataclass(frozen=True)
 class Step:
-    """One step of the backward search, all senders to one set of receivers. `shares` has every sender; of those
-    that were not followed, on the first `chosen_on` pairs only."""
+    """One step of the backward search, all senders to one set of receivers. `shares` (of the gap) has every
+    sender, on the half of the queries that chooses; `carried` is by set. With select 'gap', `cutoff` is the least
+    share of the gap, and of senders that were not followed `shares` are from the first `chosen_on` pairs only."""
 
     number: int
     receivers: tuple[str, ...]
     part: str | None
-    cutoff: float
+    cutoff: float | None
     largest: float
     pairs: dict[str, int]
     queries: int
@@ -83,19 +105,27 @@ class Step:
     followed: int
     chosen_on: int = 0
     between_sets: SetsCorrelation | None = None
+    carried: dict[str, Carried] = field(default_factory=dict)
+    confirmed_on: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Found:
-    """What the backward search found, before roles are known."""
+    """What the search found, before roles are known; without a `selection` the edges alone say which heads."""
 
     steps: tuple[Step, ...]
     edges: tuple[Edge, ...]
     ended: str = ""
+    selection: Selection | None = None
+    brought: tuple[str, ...] = ()
 
     @property
     def heads(self) -> list[Head]:
-        """All heads that some kept edge leaves."""
+        """The heads that were brought, or selected, or all that some kept edge leaves."""
+        if self.brought:
+            return sorted(map(Head.parse, self.brought))
+        if self.selection is not None:
+            return self.selection.members
         return sorted({Head.parse(edge.sender) for edge in self.edges if edge.is_kept and edge.sender != EMBED})
 
     @property
@@ -106,27 +136,39 @@ class Found:
 
 @dataclass(frozen=True)
 class CircuitHead:
-    """A head of the circuit and its role."""
+    """A head of the circuit and its roles; none: it passes no test."""
 
     head: str
-    role: str | None
+    roles: tuple[str, ...] = ()
+
+    @property
+    def role(self) -> str:
+        """The first of its roles, by which it is drawn."""
+        return next(iter(self.roles), OTHER)
 
 
 @dataclass(frozen=True)
 class HeadTests:
-    """One head of the ranker: the share of CLS's attention that the query gets, and r of each test, pooled over
-    texts and within texts."""
+    """One head of the ranker, in the circuit or not: the roles whose tests it passes, the share of CLS's attention
+    that the query gets, r of each test, pooled over texts and within texts, and p of each test (of the pooled r),
+    corrected over all heads; the share of the gap that it sends to the logits directly, and whether that is
+    sure."""
 
     head: str
-    role: str | None
+    roles: tuple[str, ...]
+    in_circuit: bool
     query_mass: float
     pooled: dict[str, Estimate]
     within: dict[str, Estimate]
+    p_holm: dict[str, float | None] = field(default_factory=dict)
+    to_logits: float | None = None
+    sends_to_logits: bool = False
 
 
 @dataclass(frozen=True)
 class RoleTest:
-    """The mean r of a role's heads in the test of the role, and of all other heads; the same of |r|."""
+    """The mean r of the circuit's heads of a role in the test of the role, and of all other heads of the model;
+    the same of |r|."""
 
     test: str
     heads: tuple[str, ...]
@@ -327,6 +369,12 @@ class Circuit(Result):
     senders_by_token: dict[str, tuple[SiteSummary, ...]] = field(default_factory=dict)
     #: By set of pairs, what parts of all sizes keep of the gap, on queries that the search did not use.
     curves: dict[str, FaithfulnessCurves] = field(default_factory=dict)
+    #: Whose heads these are: those that were searched for, or brought.
+    name: str = SEARCHED
+    #: Of heads that were searched for with select 'halves': how they were chosen and confirmed.
+    selection: Selection | None = None
+    #: The same evidence on heads that were brought, beside those that were searched for.
+    brought: Circuit | None = None
     #: A data frame, one row per pair: the texts that were scored, those given, and the scores of both.
     pair_frame: Any = field(default=None, repr=False, compare=False, metadata={"table": True})
 
@@ -345,6 +393,10 @@ class Circuit(Result):
     def queries(self) -> int:
         """How many queries the search rests on, at the step that has the fewest."""
         return min(step.queries for step in self.steps)
+
+    @property
+    def was_brought(self) -> bool:
+        return self.name != SEARCHED
 
     def kept(self, step: Step | None = None) -> list[Edge]:
         """The edges that were kept, of one step or of all."""

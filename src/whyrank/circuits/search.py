@@ -1,4 +1,4 @@
-"""Backward search: from the logits down to the embeddings, by path patching.
+"""Backward search by shares of the whole gap (select 'gap'): from the logits down to the embeddings.
 
 Step 0 asks which heads reach the logits directly. Those that pass the threshold are the first receivers:
 which heads reach the logits through their values, queries, keys? Heads found there that are new are the next
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whyrank.axioms.pair import MinimalPair
+from whyrank.circuits.criterion import Criterion
 from whyrank.circuits.head import Head, all_heads, together
 from whyrank.circuits.results import EMBED, LOGITS, Edge, Found, SetsCorrelation, Step
 from whyrank.circuits.shares import Shares
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 PARTS = ("v", "q", "k")
 #: Steps (each for v, q and k) after which the search ends in any case.
 MOST_STEPS = 6
+#: How heads are selected: on one half of the queries, confirmed on the other; or by the gap's share at every hop.
+HALVES, GAP = SELECTS = ("halves", "gap")
 #: Receivers in so many of the top layers are cheap to patch: little of the model runs again.
 CHEAP_LAYERS = 3
 Sets = Mapping[str, Sequence[MinimalPair]]
@@ -50,6 +53,8 @@ class Search:
 
     Patching heads low in the model runs most of it again for every sender, so after the first `race` pairs only
     the `followed` strongest senders to v, to q and to k are patched on the rest; the others are far below them.
+    That, and the `threshold`, are of select 'gap'; the `criterion` is of select 'halves', and so is
+    `pairs_to_select`: on how many pairs heads are chosen and confirmed by their total effect.
     """
 
     threshold: Threshold = field(default_factory=Threshold)
@@ -61,6 +66,13 @@ class Search:
     cheap_layers: int = CHEAP_LAYERS
     freeze_mlp: bool = False
     seed: int = 0
+    select: str = HALVES
+    criterion: Criterion = field(default_factory=Criterion)
+    pairs_to_select: int = 400
+
+    def __post_init__(self) -> None:
+        if self.select not in SELECTS:
+            raise UserError(f"select cannot be '{self.select}'", todo=f"choose {' or '.join(SELECTS)}")
 
 
 def backward_search(
@@ -91,7 +103,7 @@ class _Walk:
         self, ranker: NeuralRanker, sets: Sets, how: Search, shards: Path | None, progress: OpenProgress
     ) -> None:
         self.ranker, self.how, self.shards, self.progress = ranker, how, shards, progress
-        _check_sets(sets)
+        check_sets(sets)
         self.to_logits = sample(sets, how.pairs_to_logits, how.seed)
         self.to_heads = sample(sets, how.pairs_to_heads, how.seed)
         self.steps: list[Step] = []
@@ -207,24 +219,10 @@ class _Walk:
                 shares={name: finite(float(value)) for name, value in known.items()},
                 followed=len(names),
                 chosen_on=sum(every.pairs.values()),
-                between_sets=self._between_sets(swept.frames),
+                between_sets=sets_correlation(swept.frames, self.how.seed),
             )
         )
         return sorted(edges, key=lambda edge: -abs(edge.share.value or 0.0))
-
-    def _between_sets(self, frames: Mapping[str, pd.DataFrame]) -> SetsCorrelation | None:
-        """How alike the first two sets' maps of the heads are (the embeddings would make any two maps alike)."""
-        if len(frames) < 2:
-            return None
-        (first, one), (second, other) = list(frames.items())[:2]
-        one, other = (frame[frame["site"] != EMBED] for frame in (one, other))
-        if one.empty or other.empty:
-            return None
-        found, _ = compare_maps(one, other, seed=self.how.seed)
-        pairs = one["pair"].nunique() + other["pair"].nunique()
-        queries = len({*clusters(one), *clusters(other)})
-        r = Estimate.of(found.pearson, found.interval, int(pairs), queries)
-        return SetsCorrelation(first, second, found.sites, r, finite(found.spearman))
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,9 +262,24 @@ def split_by_set(frame: pd.DataFrame, sets: Sets) -> dict[str, pd.DataFrame]:
     return {name: frame[frame["pair"].isin([pair.id for pair in pairs])] for name, pairs in sets.items()}
 
 
-def _check_sets(sets: Sets) -> None:
+def check_sets(sets: Sets) -> None:
     if not sets or not all(sets.values()):
         raise UserError("no pairs to search with", todo="make TFC1 and STMC1 pairs: whyrank pairs --axiom ...")
     ids = [pair.id for pairs in sets.values() for pair in pairs]
     if len(ids) != len(set(ids)):
         raise UserError("two files have a pair of the same id", todo="give each pair its own id")
+
+
+def sets_correlation(frames: Mapping[str, pd.DataFrame], seed: int) -> SetsCorrelation | None:
+    """How alike the first two sets' maps of the heads are (the embeddings would make any two maps alike)."""
+    if len(frames) < 2:
+        return None
+    (first, one), (second, other) = list(frames.items())[:2]
+    one, other = (frame[frame["site"] != EMBED] for frame in (one, other))
+    if one.empty or other.empty:
+        return None
+    found, _ = compare_maps(one, other, seed=seed)
+    pairs = one["pair"].nunique() + other["pair"].nunique()
+    queries = len({*clusters(one), *clusters(other)})
+    r = Estimate.of(found.pearson, found.interval, int(pairs), queries)
+    return SetsCorrelation(first, second, found.sites, r, finite(found.spearman))

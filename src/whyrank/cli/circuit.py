@@ -24,12 +24,39 @@ def circuit(
         typer.Option(help="Pairs files: TFC1 and STMC1 to search with; TFC2 and LNC1 to test counting, length."),
     ],
     out: options.RunFolderPath,
+    select: Annotated[
+        str,
+        typer.Option(
+            help="halves: heads by their total effect, chosen on half of the queries, confirmed on the other; "
+            "gap: hop by hop, by shares of the whole gap."
+        ),
+    ] = "halves",
     threshold: Annotated[
-        str, typer.Option(help="Least |share of the gap|: relative (to the largest), quantile, share; all hold.")
-    ] = "relative=0.3,share=0.01",
+        str | None,
+        typer.Option(
+            help="halves: share (of the gap, a head; default 0.01), edge (of what receivers carry; 0.05), "
+            "deviations (of the usual head); gap: relative (to the largest; 0.3), quantile, share (0.01); all "
+            "hold."
+        ),
+    ] = None,
     decide: Annotated[
-        str, typer.Option(help="interval: must exclude 0; sure: above the cut-off in 97.5% of draws; point.")
-    ] = "interval",
+        str | None,
+        typer.Option(
+            help="Of select gap. interval: must exclude 0; sure: above the cut-off in 97.5% of draws; point."
+        ),
+    ] = None,
+    heads: Annotated[
+        str | None,
+        typer.Option(
+            help="Measure these, too: 'matching=0.8,1.7;scoring=10.1', a file or a run that has them, or paper."
+        ),
+    ] = None,
+    search: Annotated[
+        bool, typer.Option("--search/--no-search", help="Search for heads, or measure only those of --heads.")
+    ] = True,
+    pairs_to_select: Annotated[
+        int, typer.Option(min=2, help="Pairs of all sets and both halves, heads to the score.")
+    ] = 400,
     pairs_to_logits: Annotated[int, typer.Option(min=2, help="Pairs of all sets, heads to the logits.")] = 500,
     pairs_to_heads: Annotated[
         int, typer.Option(min=2, help="Pairs of all sets, heads to other heads, and ablations.")
@@ -48,15 +75,16 @@ def circuit(
     device: options.Device = "cpu",
     json: options.AsJson = False,
 ) -> None:
-    """Search a cross-encoder's circuit back from its logits, test what each head does, and draw it."""
-    say(f"searching the circuit of {ranker} with {', '.join(path.name for path in pairs)}")
+    """Find the heads that make a cross-encoder's score, how they connect, and what each does; or test your own."""
+    doing = "searching the circuit of" if search else "measuring heads of"
+    say(f"{doing} {ranker} with {', '.join(path.name for path in pairs)}")
     from whyrank.circuits.api import circuit as find
 
     result = find(
-        ranker, pairs, threshold=threshold, decide=decide, pairs_to_logits=pairs_to_logits,
-        pairs_to_heads=pairs_to_heads, search_steps=search_steps, freeze_mlp=freeze_mlp, idf=idf,
-        collection=collection, randoms=randoms, skip=skip, pad=pad, max_length=max_length, seed=seed,
-        device=device, out=out, caller=terminal(),
+        ranker, pairs, select=select, threshold=threshold, decide=decide, heads=heads, search=search,
+        pairs_to_select=pairs_to_select, pairs_to_logits=pairs_to_logits, pairs_to_heads=pairs_to_heads,
+        search_steps=search_steps, freeze_mlp=freeze_mlp, idf=idf, collection=collection, randoms=randoms,
+        skip=skip, pad=pad, max_length=max_length, seed=seed, device=device, out=out, caller=terminal(),
     )  # fmt: skip
     print_json(result) if json else show(result)
     _notes(result)
@@ -71,13 +99,20 @@ def circuit(
 
 
 def show(result: Circuit) -> None:
-    """The roles, on stdout."""
+    """The roles, on stdout; of heads that were brought, too."""
+    for one in (result, result.brought):
+        if one is not None:
+            _show_roles(one)
+
+
+def _show_roles(result: Circuit) -> None:
     from rich.table import Table
 
     from whyrank.circuits.report import role_cells
     from whyrank.encoders.site import short_name
 
-    table = Table(title=f"the circuit of {result.ranker}: {len(result.heads)} heads", title_justify="left")
+    whose = f"{len(result.heads)} heads" + (f", brought ({result.name})" if result.was_brought else "")
+    table = Table(title=f"the circuit of {result.ranker}: {whose}", title_justify="left")
     for name in ("role", "heads", "mean r [95% interval]", "all other heads"):
         table.add_column(name)
     for role, heads in result.roles.items():
@@ -86,15 +121,22 @@ def show(result: Circuit) -> None:
 
 
 def _notes(result: Circuit) -> None:
-    """Whether the circuit is enough and needed, by each ablation and by size, and whether anything was tested."""
+    """How heads were selected, whether the circuit is enough and needed, by each ablation and by size, and whether
+    anything was tested."""
+    from whyrank.circuits.brought_report import brought_sentences
     from whyrank.circuits.curves.report import curve_sentences
     from whyrank.circuits.report import ablation_sentence
+    from whyrank.circuits.selection_report import selection_sentence
     from whyrank.evaluation.interval import FEWEST_QUERIES, TOO_FEW
 
+    if result.selection:
+        say(selection_sentence(result.selection).rstrip("."))
     for name, measured in result.faithfulness.items():
         for kind, found in measured.kinds.items():
             say(ablation_sentence(name, kind, found.only_circuit, found.without_circuit))
     for sentence in curve_sentences(result.curves):
         say(sentence)
+    for sentence in brought_sentences(result.brought) if result.brought else ():
+        say(sentence.rstrip("."))
     if result.queries < FEWEST_QUERIES:
         say(f"{TOO_FEW} ({result.queries}) for intervals: heads above the cut-off are kept, none is tested")

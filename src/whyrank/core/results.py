@@ -70,7 +70,11 @@ class Result(ABC):
     def schema(cls) -> dict[str, Any]:
         """The JSON schema of the file."""
         found = msgspec.json.schema(cls, schema_hook=lambda kind: {})
-        definition = found["$defs"][cls.__name__]
+        definition = found["$defs"].pop(cls.__name__)
+        if _refers_to(found["$defs"] | {"": definition}, cls.__name__):  # one in another is without its own format
+            definition, found["$defs"] = _renamed((definition, found["$defs"]), cls.__name__)
+            found["$defs"][f"{cls.__name__}Within"] = {**definition}
+        found["$defs"][cls.__name__] = definition
         held = {name: one for name, one in definition["properties"].items() if name not in _tables(cls)}
         definition["properties"] = {"format": {"const": cls.FORMAT}, **held}
         definition["required"] = ["format", *definition.get("required", [])]
@@ -150,6 +154,23 @@ def _tables(kind: type[Result]) -> set[str]:
 def plain(value: Any) -> Any:
     """A value as JSON has it: dataclasses as objects, NaN and infinities as null."""
     return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def _refers_to(value: Any, name: str) -> bool:
+    """Whether some part of a schema refers to a definition."""
+    if isinstance(value, Mapping):
+        return value.get("$ref") == f"#/$defs/{name}" or any(_refers_to(one, name) for one in value.values())
+    return isinstance(value, list) and any(_refers_to(one, name) for one in value)
+
+
+def _renamed(value: Any, name: str) -> Any:
+    """A schema that refers to `nameWithin` in the place of `name`."""
+    if isinstance(value, Mapping):
+        return {
+            key: f"#/$defs/{name}Within" if (key, one) == ("$ref", f"#/$defs/{name}") else _renamed(one, name)
+            for key, one in value.items()
+        }
+    return type(value)(_renamed(one, name) for one in value) if isinstance(value, list | tuple) else value
 
 
 def content_hash(result: Result) -> str:

@@ -42,3 +42,7 @@ class Stages:
     def shards(self, name: str) -> Path | None:
         """A folder for the shards of a part of the work."""
         return None if self.folder is None else self.folder / "shards" / plain_name(name)
+
+    def within(self, name: str) -> Stages:
+        """The stages of a part of the work, in a folder of their own."""
+        return Stages(None if self.folder is None else self.folder / plain_name(name))

@@ -78,6 +78,16 @@ class ClusteredMoments:
 
         return resample(statistic, len(sums), present=(sums[:, 0] > 0).sum(axis=0), draws=draws, seed=seed)
 
+    def left_out(self) -> Resampled:
+        """r of each series over all clusters and with each of them left out, however many there are; no draws."""
+        import numpy as np
+
+        sums = self._stacked() if self._sums else np.zeros((0, 6, self.series))
+        every, count = sums.sum(axis=0), np.full(self.series, len(sums))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            without = _pearson((every - sums).swapaxes(0, 1)) if len(sums) else np.empty((0, self.series))
+            return Resampled(_pearson(every), np.empty((0, self.series)), without, count)
+
     def _stacked(self) -> np.ndarray:
         """[clusters, 6, series]"""
         import numpy as np

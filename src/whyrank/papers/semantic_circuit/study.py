@@ -167,9 +167,10 @@ class _Plan:
     def circuit(self) -> Stage:
         return Stage("circuit", "The circuit", circuit, self.out / "circuit", {
             "ranker": self.ranker, "pairs": [self.file(axiom) for axiom in AXIOMS],
-            "pairs_to_logits": self.sizes.to_logits, "pairs_to_heads": self.sizes.to_heads,
-            "randoms": self.sizes.randoms, "max_length": self.sizes.max_length,
-            "collection": self.collection, "skip": True, "seed": self.seed, **self.placed,
+            "pairs_to_select": self.sizes.to_select, "pairs_to_logits": self.sizes.to_logits,
+            "pairs_to_heads": self.sizes.to_heads, "randoms": self.sizes.randoms,
+            "max_length": self.sizes.max_length, "collection": self.collection, "skip": True, "seed": self.seed,
+            **self.placed,
         })  # fmt: skip
 
     def activation(self) -> Iterator[Stage]:
