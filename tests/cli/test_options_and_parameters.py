@@ -30,11 +30,13 @@ RENAMED = {"set": "settings", "doc": "document", "with": "extras"}
 #: Parts of a command that are verbs of their own (`calibrate`, `two_tokens`), and torchrun's business.
 OTHER_VERBS = {
     "eval": {"calibrate", "want_precision", "min_grade", "assume_not_relevant"},
-    "edit": {"experiment", "head", "scales"},
+    "edit": {"experiment", "head", "scales", "randoms"},
     "train": {"processes"},
 }
 #: Values that a command line cannot hold: functions, mappings, objects.
 ONLY_PYTHON = {"caller", "metric", "fields", "settings", "sizes"}
+#: edit's preview is on in Python where there is a collection; a command line names the format that it exports to.
+OTHER_DEFAULTS = {("edit", "preview"), ("export", "onnx")}
 OF_ONE_VERB = {"edit": {"edit"}, "diff": {"rankers"}}
 
 
@@ -97,8 +99,8 @@ def test_an_option_and_its_parameter_have_one_default(path, command):
     )
     for option in command.params:
         parameter = known.get(RENAMED.get(flag(option), flag(option)))
-        if parameter is None or option.default is None or (path[0], option.name) == ("edit", "preview"):
-            continue  # edit's preview: in Python it is on where there is a collection
+        if parameter is None or option.default is None or (path[0], option.name) in OTHER_DEFAULTS:
+            continue
         here = more[option.name] if parameter.kind is parameter.VAR_KEYWORD else parameter.default
         assert plain(option.default) == plain(here), f"{' '.join(path)}: {flag(option)}"
 

@@ -27,7 +27,7 @@ from whyrank.circuits.curves.results import (
     SizePoint,
 )
 from whyrank.circuits.head import Head
-from whyrank.circuits.results import Found, Step
+from whyrank.circuits.results import Edge, Found, Step
 from whyrank.core.stages import Stages
 from whyrank.encoders.site import Site
 from whyrank.evaluation.estimate import Estimate
@@ -111,9 +111,11 @@ def test_order_by_attribution_is_that_of_patch(ranker):
     assert [sums[str(node)] for node in order] == pytest.approx(sums.sort_values(ascending=False).tolist())
 
 
-def test_order_of_the_search_begins_with_what_it_kept(ranker):
-    from tests.circuits.test_evidence import edge
+def edge(sender, receivers, part, step=1):
+    return Edge(step, sender, receivers, part, Estimate(0.5, 0.4, 0.6, 9, 9), 1.0, "kept")
 
+
+def test_order_of_the_search_begins_with_what_it_kept(ranker):
     shares = {"L0.H1": 0.1, "L1.H2": -0.6, "L2.H3": 0.5, "L2.H0": None, "embed": 9.0}
     steps = (
         Step(0, ("logits",), None, 0.2, 0.6, {}, 9, shares, 12),
