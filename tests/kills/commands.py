@@ -112,7 +112,8 @@ COMMANDS = [
     _line("patch", _circuit, "patch", "--ranker", "ranker", "--pairs", "TFC1.jsonl", "-o", "out"),
     _line(
         "circuit", _circuit, "circuit", "--ranker", "ranker", "--pairs", "TFC1.jsonl", "--pairs", "STMC1.jsonl",
-        "--pairs", "TFC2.jsonl", "--pairs-to-heads", "3", "--randoms", "1", "--search-steps", "2", "-o", "out",
+        "--pairs", "TFC2.jsonl", "--pairs-to-heads", "3", "--randoms", "1", "--search-steps", "2", "--threshold",
+        "deviations=0.8", "-o", "out",
     ),
     _line(
         "semantic-bm", _semantic_bm, "semantic-bm", *RANKED, "--circuit", "circuit", "--depth", "4",

@@ -92,7 +92,8 @@ class Selection:
     def nothing(self) -> tuple[str, str]:
         """Why there is no circuit, where no head is kept, and what to do."""
         if not self.heads:
-            return f"no head stands out in every set of pairs (threshold {self.threshold})", "lower it"
+            what = f"no head stands out in every set of pairs that decides (threshold {self.threshold})"
+            return what, "lower it, such as deviations=2, or give more pairs"
         count = len(self.heads)
         best = min(self.heads, key=lambda one: 1.0 if one.p_holm is None else one.p_holm)
         p = "" if best.p_holm is None else f", the surest {short_name(best.head)} with p {p_text(best.p_holm)}"
