@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 #: The elements that our pages and matplotlib's figures are made of.
 ELEMENTS = re.compile(
     "html|head|meta|title|style|body|h[123]|p|nav|[ou]l|li|a|main|div|table|thead|tbody|tr|th|td|details|summary|pre|"
-    "section|dl|dt|dd|abbr|figure|figcaption|mark|small|b|br|code|em|strong|span|svg|g|defs|path|use|rect|text|tspan|clippath|metadata|image|"
+    "section|dl|dt|dd|abbr|figure|figcaption|blockquote|mark|small|b|br|code|em|strong|span|svg|g|defs|path|use|rect|text|tspan|clippath|metadata|image|"
     "rdf:rdf|cc:(work|agent)|dc:(type|format|creator|title|date)"
 )
 #: Where a link may lead: in the page, to data in it, to a page of ours beside it.
