@@ -67,8 +67,8 @@ def semantic_bm(
     rarity = _idf(opened, idf, pool)
     u0 = IdfDimension.of(opened, rarity)
     inputs: dict[str, Any] = {
-        "ranker": [opened.name, opened.fingerprint()], "collections": pool.inputs(), "depth": depth,
-        "queries": queries, "heads": list(map(str, chosen)),
+        "ranker": [opened.name, opened.fingerprint()], "collections": pool.inputs(), "split": pool.split,
+        "depth": depth, "queries": queries, "heads": list(map(str, chosen)),
         "taken": list(map(str, taken)), "sep": sep, "min_samples": min_samples, "seed": seed,
         "idf": hashlib.sha256(rarity.of("bm25").tobytes()).hexdigest(),
     }  # fmt: skip

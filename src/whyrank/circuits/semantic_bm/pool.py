@@ -74,6 +74,11 @@ class Pool:
         return "; ".join(dict.fromkeys(part.first_stage for part in self.parts))
 
     @property
+    def split(self) -> str:
+        """Whose queries are taken: said once where all collections' are of the same split."""
+        return "; ".join(dict.fromkeys(part.collection.split or "all" for part in self.parts))
+
+    @property
     def is_several(self) -> bool:
         return len(self.parts) > 1
 
