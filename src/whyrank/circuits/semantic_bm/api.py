@@ -68,7 +68,7 @@ def semantic_bm(
     u0 = IdfDimension.of(opened, rarity)
     inputs: dict[str, Any] = {
         "ranker": [opened.name, opened.fingerprint()], "collections": pool.inputs(), "split": pool.split,
-        "depth": depth, "queries": queries, "heads": list(map(str, chosen)),
+        "judgements": pool.judgements, "depth": depth, "queries": queries, "heads": list(map(str, chosen)),
         "taken": list(map(str, taken)), "sep": sep, "min_samples": min_samples, "seed": seed,
         "idf": hashlib.sha256(rarity.of("bm25").tobytes()).hexdigest(),
     }  # fmt: skip

@@ -79,6 +79,12 @@ class Pool:
         return "; ".join(dict.fromkeys(part.collection.split or "all" for part in self.parts))
 
     @property
+    def judgements(self) -> object:
+        """The judgements that are read, of one collection as every manifest has them."""
+        found = [part.collection.judgements for part in self.parts]
+        return found if self.is_several else found[0]
+
+    @property
     def is_several(self) -> bool:
         return len(self.parts) > 1
 
