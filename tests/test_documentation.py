@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-#: `make test` runs README's code; that of the other pages takes minutes.
+#: `make test` runs README's Python; its commands and the code of the other pages take minutes.
 _PARAMETERS = [PAGES[0], *(pytest.param(page, marks=pytest.mark.slow) for page in PAGES[1:])]
 EACH_PAGE = pytest.mark.parametrize("page", _PARAMETERS, ids=[page.name for page in PAGES])
 
@@ -33,7 +33,8 @@ def test_python_blocks_run(page, tmp_path, real):
         run(sys.executable, "-c", code, cwd=tmp_path)
 
 
-@EACH_PAGE
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_whyrank_commands_run(page, tmp_path, real):
     for code in blocks(page, "sh"):
         if re.search(r"^whyrank", code, flags=re.M):
@@ -41,6 +42,7 @@ def test_whyrank_commands_run(page, tmp_path, real):
             run("bash", "-euc", code, cwd=tmp_path)
 
 
+@pytest.mark.slow
 def test_readme_shows_what_the_demo_prints(tmp_path, real):
     real("ce-minilm-l12")
     printed = " ".join(run("whyrank", "demo", cwd=tmp_path).split())

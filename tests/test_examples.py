@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 EACH = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
 #: Notebooks that take over a minute on one core.
-LONG = ("why_and_why_not",)
+LONG = ("audit_and_gate", "why_and_why_not")
 #: Characters of a notebook with its figures: it is read in a browser, and its changes are reviewed.
 LARGEST = 250_000
 #: Runs the code cells of a notebook in one namespace; as in a notebook, the last value of a cell is shown.

@@ -82,6 +82,7 @@ def start(pairs, out):
     return subprocess.Popen([*map(str, command), "-o", str(out)], stderr=subprocess.PIPE, env={**os.environ})
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_it_goes_on_and_gives_the_same_rows(pairs, tmp_path):
     whole = whyrank("patch", "--ranker", RANKER, "--pairs", pairs, "--by", "category", "-o", tmp_path / "whole")
     assert whole.returncode == 0, whole.stderr
@@ -106,6 +107,7 @@ def test_killed_in_the_middle_it_goes_on_and_gives_the_same_rows(pairs, tmp_path
     assert one.equals(other)
 
 
+@pytest.mark.slow
 def test_what_it_refuses(pairs, tmp_path):
     def refused(*how, out="x"):
         return one_line(whyrank("patch", "--ranker", RANKER, "--pairs", pairs, *how, "-o", tmp_path / out))

@@ -184,6 +184,7 @@ def test_two_trainings_at_a_time_come_to_the_same_bit_for_bit(finished, place):
     assert not (place / "both").exists()
 
 
+@pytest.mark.slow
 def test_killed_beside_others_each_goes_on_and_ends_with_the_same(finished, place):
     out = place / "both-killed"
     start = [sys.executable, "-m", "whyrank", *map(str, command(place)), "--workers", "2", "-o", str(out)]

@@ -41,6 +41,7 @@ def same_rows(ours, theirs):
     assert (ours[numbers] - theirs[numbers]).abs().max().max() < 1e-5
 
 
+@pytest.mark.slow
 def test_two_workers_give_the_rows_of_one(ranker, pairs, plan, tmp_path):
     alone, advances = sweep(ranker, pairs, plan).frame, []
     with open_engine(workers=2) as engine:
@@ -53,6 +54,7 @@ def test_two_workers_give_the_rows_of_one(ranker, pairs, plan, tmp_path):
     assert sweep(ranker, pairs, plan, shards=tmp_path).frame.equals(together), "shards of workers are taken up"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_worker_killed_during_the_work_costs_nothing_but_time(ranker, pairs, plan, workers):
     alone = sweep(ranker, pairs, plan).frame
