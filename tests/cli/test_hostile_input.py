@@ -31,7 +31,7 @@ COMMANDS = {
     "patch by category": ["patch", *PAIRS, "--sites", "blocks", "--by", "category"],
     "patch by position": ["patch", *PAIRS, "--sites", "0.1,1.2", "--by", "position"],
     "patch, attribution": ["patch", *PAIRS, "--method", "attribution", "--check", "4"],
-    "circuit": ["circuit", *PAIRS, *SEARCH],
+    "circuit": ["circuit", *PAIRS, "--select", "gap", *SEARCH],
     "semantic-bm": ["semantic-bm", *READS, "--heads", "0.3,1.1"],
     "idf": ["idf", *READS, "--vectors", "2"],
     "edit": ["edit", *READS, "--up", "red=5", "--up", f"{hostile.MARKUP[0]}=5", "--preview"],

@@ -111,3 +111,18 @@ def test_findings_are_counted_and_drawn():
 def test_a_study_takes_the_names_of_files_as_texts(tmp_path):
     with pytest.raises(UserError, match=r"words\.txt: no such file"):
         whyrank.study("semantic-circuit", terms=str(tmp_path / "words.txt"), out=tmp_path / "run")
+
+
+def test_a_stage_that_cannot_be_run_is_passed_over_with_the_reason(tmp_path):
+    said, run = [], []
+
+    class OneStage(TwoStages):
+        def results(self, place):
+            stage = Stage("one", "First", self.first, place.path / "one.txt", unless=lambda: "nothing to count")
+            run.append(run_stages(place, [stage]))
+            yield Found((stage.obstacle(),))
+
+    calls = []
+    found = run_study(OneStage(calls), tmp_path / "run", Caller(say=said.append))
+    assert found.stages == ("First: not run, nothing to count",) and run == [[]] and not calls
+    assert any("First: not run, nothing to count" in line for line in said)

@@ -44,6 +44,13 @@ class Stage:
     arguments: Arguments = field(default_factory=dict)
     #: The command, where it has another name than the verb.
     called: str | None = None
+    #: Called when the stage begins: why it cannot be run after what came before; then it is passed over.
+    unless: Callable[[], str | None] | None = None
+
+    def obstacle(self) -> str | None:
+        """Why it cannot be run, if it cannot."""
+        reason = self.unless() if self.unless else None
+        return None if reason is None else f"{self.title}: not run, {reason}"
 
     def resolved(self) -> Stage:
         """The same with all arguments known."""
@@ -72,9 +79,14 @@ class Stage:
 
 
 def run_stages(run: Run, stages: Sequence[Stage]) -> list[Stage]:
-    """Runs those that are not done yet, in their order; returns all, with all arguments known."""
+    """Runs those that are not done yet, in their order; returns all that could be run, with all arguments
+    known."""
     found = []
     for number, stage in enumerate(stages, start=1):
+        obstacle = stage.obstacle()
+        if obstacle is not None:
+            run.say(f"\n[{number}/{len(stages)}] {obstacle}")
+            continue
         known = stage.resolved()
         done = known.is_done
         run.say(f"\n[{number}/{len(stages)}] {known.title}" + (": done before" if done else f"\n{known.command}"))

@@ -63,12 +63,14 @@ class SemanticCircuit(Result):
     quick: bool
     findings: tuple[Finding, ...]
     stages: tuple[StageRun, ...]
+    #: Stages that could not be run after what came before, each with the reason.
+    not_run: tuple[str, ...] = ()
 
     def verdict(self) -> list[str]:
         """How many findings agree, and which differ."""
         differing = [row.what for row in self.findings if row.verdict == DIFFERS]
         which = f"They differ on {'; '.join(differing)}." if differing else "No finding differs."
-        return [count_sentence(self.findings), which]
+        return [count_sentence(self.findings), which, *(f"{one}." for one in self.not_run)]
 
     def to_pandas(self) -> pd.DataFrame:
         """One row per finding."""

@@ -12,6 +12,7 @@ from whyrank.axioms.api import pairs
 from whyrank.circuits.api import circuit
 from whyrank.circuits.known import MATCHING, is_papers_model
 from whyrank.circuits.reading import cross_encoder
+from whyrank.circuits.results import MATCHING as MATCHING_ROLE
 from whyrank.circuits.results import Circuit
 from whyrank.circuits.semantic_bm.api import semantic_bm
 from whyrank.collections.collection import Collection
@@ -105,7 +106,8 @@ class SemanticCircuitStudy(Study):
         )  # fmt: skip
         done = tuple(StageRun.of(stage) for stage in run_stages(run, plan))
         rows = findings(stage_results(out, done))
-        yield SemanticCircuit(self.opened.name, self.collection, self.quick, tuple(rows), done)
+        not_run = tuple(reason for stage in plan if (reason := stage.obstacle()) is not None)
+        yield SemanticCircuit(self.opened.name, self.collection, self.quick, tuple(rows), done, not_run)
 
 
 def check_extras(extras: tuple[str, ...]) -> None:
@@ -199,7 +201,7 @@ class _Plan:
         }  # fmt: skip
         yield Stage("semantic-bm", "SemanticBM", semantic_bm, self.out / "semantic-bm", {
             **arguments, "circuit": self.out / "circuit",
-        })  # fmt: skip
+        }, unless=partial(without_matching_heads, self.out / "circuit"))  # fmt: skip
         if is_papers_model(self.ranker):
             title = "SemanticBM with the paper's 13 matching heads"
             yield Stage("semantic-bm-paper", title, semantic_bm, self.out / "semantic-bm-paper", {
@@ -211,6 +213,11 @@ class _Plan:
             **self.shared, "epochs": self.sizes.epochs, "seeds": self.sizes.seeds, "depth": self.sizes.finetune_k,
             "max_length": self.sizes.max_length, "queries": self.sizes.queries, "seed": self.seed,
         })  # fmt: skip
+
+
+def without_matching_heads(circuit: Path) -> str | None:
+    """Why there is no SemanticBM of this circuit, if there is none."""
+    return None if Circuit.read(circuit).roles.get(MATCHING_ROLE) else "the circuit has no matching head"
 
 
 def leading_head(circuit: Path) -> str | None:
