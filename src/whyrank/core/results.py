@@ -23,6 +23,7 @@ import msgspec
 from whyrank.core.atomic import write_json, write_text
 from whyrank.core.errors import UserError
 from whyrank.core.json_file import NotJson, read_json, typed
+from whyrank.core.names import plain_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +87,7 @@ class Result(ABC):
         write_json(path, self.to_json())
         paths = [path, *tables]
         for name, svg in self.figures().items():
-            paths.append(folder / f"{name}.svg")
+            paths.append(folder / f"{plain_name(name)}.svg")
             write_text(paths[-1], svg)
         report = self.write_report(folder / REPORT, manifest)
         return paths if report is None else [*paths, report]

@@ -14,6 +14,7 @@ from whyrank.circuits.curves.edge_run import edge_scores
 from whyrank.circuits.curves.kept import Kept
 from whyrank.circuits.curves.results import ATTRIBUTION, BASELINE, EDGES, RANDOM, SizeCurve, SizePoint
 from whyrank.core.kept import content_key, keep_json, kept_json
+from whyrank.core.names import plain_name
 from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.interventions.opened import OpenedPair
 from whyrank.interventions.statistics import clusters
@@ -35,7 +36,7 @@ def ranked_edges(
 ) -> np.ndarray:
     """Places of edges in the flattened matrix of the graph, the strongest first, over all sets of pairs."""
     strengths = [
-        edge_strengths(ranker, some, graph, shards=shards and shards / name, progress=progress)
+        edge_strengths(ranker, some, graph, shards=shards and shards / plain_name(name), progress=progress)
         for name, some in sets.items()
     ]
     return edge_order(strengths, graph)

@@ -13,6 +13,7 @@ from whyrank.circuits.curves.results import (
     FaithfulnessCurves,
     SizeCurve,
 )
+from whyrank.core.names import plain_name
 from whyrank.pages.page import Cell, Figure, Figures
 from whyrank.plots.lines import Point, line_plots
 
@@ -23,9 +24,9 @@ def curve_figures(found: Mapping[str, FaithfulnessCurves]) -> Figures:
     """For each set of pairs the curves over nodes, and over edges."""
     figures: Figures = {}
     for name, one in found.items():
-        figures[f"curve-nodes-{name}"] = _nodes(name, one)
+        figures[f"curve-nodes-{plain_name(name)}"] = _nodes(name, one)
         if any(curve.nodes == EDGES for curve in one.curves):
-            figures[f"curve-edges-{name}"] = _edges(name, one)
+            figures[f"curve-edges-{plain_name(name)}"] = _edges(name, one)
     return figures
 
 

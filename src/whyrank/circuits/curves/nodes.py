@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from whyrank.axioms.pair import MinimalPair
 from whyrank.circuits.head import all_heads
 from whyrank.circuits.results import EMBED, Found
+from whyrank.core.names import plain_name
 from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.encoders.encoder import Encoder
 from whyrank.encoders.site import Site, SiteSet
@@ -48,9 +49,8 @@ def attribution_order(
     parts = []
     for name, some in sets.items():
         with progress(f"integrated gradients ({name})", len(some)) as advance:
-            frame = sweep(
-                ranker, some, plan, Attribution(steps=steps), shards=shards and shards / name, progress=advance
-            ).frame
+            folder = shards and shards / plain_name(name)
+            frame = sweep(ranker, some, plan, Attribution(steps=steps), shards=folder, progress=advance).frame
         parts.append(_parts(frame))
     strength = {node: sum(part.get(str(node), 0.0) for part in parts) for node in nodes}
     return tuple(sorted(nodes, key=lambda node: -strength[node]))
