@@ -35,6 +35,7 @@ MEANT = [
     Meant("study-semantic-circuit", "circuit/circuit.json: saturation.other tokens.*", CONTROL),
     Meant("study-disentangled", "*.alike.*.spearman was *", "maps of heads are compared by Pearson's r alone"),
     Meant("study-disentangled", "study.json: figures.t_sne.*.points.* was *", CHAOTIC),
+    Meant("study-disentangled", "stages/*t-sne.json: *.points.* was *", CHAOTIC),
     Meant("study-semantic-circuit", "two-tokens/*", SD),
     Meant("study-semantic-circuit", "suppress/*", SD),
     Meant("suppress", "suppress.json: threshold was *", "the least rise is in standard deviations of the scores"),

@@ -39,10 +39,12 @@ def entries_of(terms: Path | str | Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class BlockList:
-    """The words and phrases that can be suppressed, each once, and the entries that cannot, by the reason."""
+    """The words and phrases that can be suppressed, each once, and the entries that cannot, by the reason; the
+    file that they are from, if they are from one."""
 
     words: tuple[str, ...]
     skipped: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    source: Path | None = None
 
     @classmethod
     def read(cls, terms: Path | str | Iterable[str], tokenizer: Tokenizer) -> BlockList:
@@ -60,11 +62,11 @@ class BlockList:
             if pieces_of(tokenizer, one) not in spelled:
                 spelled.add(pieces_of(tokenizer, one))
                 kept[one] = None
+        where = Path(terms) if isinstance(terms, Path | str) else None
         if not kept:
             why = "; ".join(f"{len(some)} {reason}" for reason, some in skipped.items())
-            where = terms if isinstance(terms, Path | str) else None
             raise UserError(f"no entry of this block list can be suppressed ({why})", where=where, todo=WRITE)
-        return cls(tuple(kept), skipped)
+        return cls(tuple(kept), skipped, where)
 
     def edit(self, scale: float, rule: str = RULES[0]) -> Edit:
         """All words turned down at once."""

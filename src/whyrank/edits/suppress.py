@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from whyrank.core.errors import UserError
+from whyrank.core.errors import UserError, located
 from whyrank.core.progress import OpenProgress, no_progress
 from whyrank.core.stages import Stages
 from whyrank.edits.against_random import AgainstRandom
@@ -216,7 +216,8 @@ class _Trial:
         with step("injecting", len(drawn)) as advance:
             pairs = [one.unsafe for one in drawn]
             unsafe = score_in_shards(dial.ranker, pairs, stages.shards("injected"), advance).values
-        places = rising(drawn, unsafe - safe, how.min_rise * deviation)
+        with located(listed.source):
+            places = rising(drawn, unsafe - safe, how.min_rise * deviation)
         kept = [drawn[place] for place in places]
         return cls(dial, listed, unedited, how, stages, step, drawn, kept, safe[places], unsafe[places], deviation)
 
