@@ -22,7 +22,7 @@ callable_package(__name__, "whyrank.lengths.api:lengths")
 
 from dataclasses import dataclass
 
-from whyrank.collections.given import collection_of
+from whyrank.collections.opening import collection_of
 from whyrank.core.caller import SILENT
 from whyrank.core.results import Result
 from whyrank.core.runs import Run

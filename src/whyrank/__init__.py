@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from whyrank.circuits.api import circuit as circuit
     from whyrank.circuits.semantic_bm.api import semantic_bm as semantic_bm
     from whyrank.collections.collection import Collection as Collection
-    from whyrank.collections.given import collection as collection
+    from whyrank.collections.opening import collection as collection
     from whyrank.core.errors import UserError as UserError
     from whyrank.edits.api import align as align
     from whyrank.edits.api import edit as edit
@@ -62,7 +62,7 @@ _PUBLIC = {
     "attention": "whyrank.explain.attention",
     "calibrate": "whyrank.explain.calibrate",
     "circuit": "whyrank.circuits.api",
-    "collection": "whyrank.collections.given",
+    "collection": "whyrank.collections.opening",
     "diff": "whyrank.explain.diff",
     "edit": "whyrank.edits.api",
     "evaluate": "whyrank.evaluation.evaluate",

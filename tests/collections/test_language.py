@@ -8,7 +8,7 @@ from whyrank.axioms.pool import Pool
 from whyrank.axioms.registry import parse_axioms
 from whyrank.collections import BM25Index, first_stage
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import collection
+from whyrank.collections.opening import collection
 from whyrank.core.errors import UserError
 from whyrank.rankers.load import load
 from whyrank.text.words import Analyzer, languages, words

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from whyrank.collections import open_collection, read_documents, read_queries
 from whyrank.collections.collection import Collection
 from whyrank.collections.fields import Fields
-from whyrank.collections.given import collection, collection_of
+from whyrank.collections.opening import collection, collection_of
 from whyrank.core.caller import Caller
 from whyrank.core.errors import UserError
 

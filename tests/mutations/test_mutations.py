@@ -67,7 +67,7 @@ def test_a_result_with_nan_is_bad_output(tmp_path: Path) -> None:
 
 
 def test_a_command_that_does_not_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whyrank.collections.given.open_collection", lambda *_: [0 for _ in iter(int, 1)])
+    monkeypatch.setattr("whyrank.collections.opening.open_collection", lambda *_: [0 for _ in iter(int, 1)])
     ended = run(["rank", "--ranker", "bm25", "--collection", "x", "-o", "out"], tmp_path, seconds=1)
     assert ended.traceback and "Hung" in ended.traceback
 

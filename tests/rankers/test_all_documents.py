@@ -3,7 +3,7 @@
 import pytest
 
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import all_documents
+from whyrank.collections.opening import all_documents
 from whyrank.core.errors import UserError
 from whyrank.rankers.api import rank
 

@@ -10,8 +10,8 @@ import transformers
 from tests.checkpoints import save, tokenizer
 from tests.tiny import CONFIGS, shaken, tiny_model
 from whyrank.core.errors import UserError
-from whyrank.rankers.given import rankers_of
 from whyrank.rankers.load import load
+from whyrank.rankers.opening import rankers_of
 
 sentence_transformers = pytest.importorskip("sentence_transformers")
 

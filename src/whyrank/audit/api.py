@@ -16,11 +16,11 @@ from whyrank.axioms.pair import MinimalPair, read_pairs
 from whyrank.axioms.pool import Pool
 from whyrank.axioms.results import MinimalPairs
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import collection_of
+from whyrank.collections.opening import collection_of
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.parameters import at_least
 from whyrank.core.runs import Run
-from whyrank.rankers.given import rankers_of
+from whyrank.rankers.opening import rankers_of
 from whyrank.rankers.ranker import Ranker
 from whyrank.text.markup import markup_note
 

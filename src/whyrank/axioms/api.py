@@ -19,14 +19,14 @@ from whyrank.axioms.registry import parse_axioms
 from whyrank.axioms.results import MinimalPairs, pairs_file
 from whyrank.collections.catalogue import open_collection
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import collection_of, run_of
+from whyrank.collections.opening import collection_of, run_of
 from whyrank.collections.records import Run, fingerprint_of
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError, nearest
 from whyrank.core.packages import sha256
 from whyrank.core.parameters import check_counts
 from whyrank.core.progress import Progress
-from whyrank.rankers.given import rankers_of
+from whyrank.rankers.opening import rankers_of
 from whyrank.rankers.ranker import Pair, Ranker
 from whyrank.text.alignment import CannotAlign
 from whyrank.text.synonyms import read_synonyms

@@ -21,8 +21,8 @@ from whyrank.circuits.results import SEARCHED, TESTS, Circuit, CircuitHead, Foun
 from whyrank.circuits.search import GAP, HALVES, Search, backward_search
 from whyrank.circuits.threshold import DECIDERS, Threshold
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import collection_of
 from whyrank.collections.idf import TokenIdf, token_idf
+from whyrank.collections.opening import collection_of
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
 from whyrank.core.parameters import SHORTEST_TEXT, check_counts, check_seed
@@ -33,7 +33,7 @@ from whyrank.core.stages import Stages
 from whyrank.evaluation.interval import FEWEST_QUERIES
 from whyrank.interventions.aligned import AlignedPairs, aligned_pairs, fitting_pairs, pair_table
 from whyrank.rankers.cross_encoder import CrossEncoder
-from whyrank.rankers.given import neural_ranker
+from whyrank.rankers.opening import neural_ranker
 from whyrank.rankers.ranker import Ranker
 
 #: What decides whether a head belongs: the other half of the queries; nothing, where there are too few of them.

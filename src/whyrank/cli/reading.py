@@ -20,7 +20,7 @@ def opened(
 ) -> Collection:
     """Opens it; what is read of its files is printed."""
     from whyrank.collections.fields import Fields
-    from whyrank.collections.given import collection_of
+    from whyrank.collections.opening import collection_of
     from whyrank.collections.reading import Reading
 
     reading = Reading(Fields(id_field, title_field, text_field), strip_html, language)

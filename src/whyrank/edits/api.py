@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import collection_of
 from whyrank.collections.idf import FORMULAS, token_idf
+from whyrank.collections.opening import collection_of
 from whyrank.collections.records import Run as Ranking
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
@@ -40,7 +40,7 @@ from whyrank.edits.suppress import SCALES, SuppressionSettings, suppression
 from whyrank.edits.suppression import Suppression
 from whyrank.edits.two_tokens import SCALES as EXPERIMENT_SCALES
 from whyrank.edits.two_tokens import experiment
-from whyrank.rankers.given import neural_ranker
+from whyrank.rankers.opening import neural_ranker
 from whyrank.rankers.ranker import Ranker
 
 #: Words that a correlation needs.

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from whyrank.collections.collection import Collection
 from whyrank.collections.demo import open_demo
-from whyrank.collections.given import collection_of, first_stage_of
+from whyrank.collections.opening import collection_of, first_stage_of
 from whyrank.collections.records import Run as Ranking
 from whyrank.collections.records import fingerprint_of
 from whyrank.core.caller import Caller
@@ -24,8 +24,8 @@ from whyrank.edits.results import Edited, RankingEdit, SharedPiece
 from whyrank.edits.saving import EDITS_FILE, EditedRanker, check_target
 from whyrank.edits.term_pieces import other_spellings, shared_pieces
 from whyrank.edits.unedited import Unedited
-from whyrank.rankers.given import neural_ranker
 from whyrank.rankers.neural import NeuralRanker
+from whyrank.rankers.opening import neural_ranker
 from whyrank.rankers.ranker import Ranker
 
 #: A first stage, or its file or run folder.

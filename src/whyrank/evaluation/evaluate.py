@@ -9,7 +9,7 @@ from pathlib import Path
 
 from whyrank.collections import Qrels
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import qrels_of, run_of
+from whyrank.collections.opening import qrels_of, run_of
 from whyrank.collections.splits import counts
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import collection_of
 from whyrank.collections.hits import Fields, Hits
+from whyrank.collections.opening import collection_of
 from whyrank.collections.records import Run as TrecRun
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.runs import Run
@@ -17,7 +17,7 @@ from whyrank.explain.inside import Inside
 from whyrank.explain.material import asked
 from whyrank.explain.question import Question
 from whyrank.explain.scored import BUDGET
-from whyrank.rankers.given import Given, rankers_of
+from whyrank.rankers.opening import Given, rankers_of
 
 
 def explain(

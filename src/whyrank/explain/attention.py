@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from whyrank.circuits.head import Head, parse_heads
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import collection_of
+from whyrank.collections.opening import collection_of
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
 from whyrank.core.results import Result
 from whyrank.core.runs import Run
 from whyrank.evaluation.estimate import percent
 from whyrank.explain.material import asked
-from whyrank.rankers.given import Given, neural_ranker
 from whyrank.rankers.neural import NeuralRanker, no_gradients
+from whyrank.rankers.opening import Given, neural_ranker
 
 if TYPE_CHECKING:
     import pandas as pd

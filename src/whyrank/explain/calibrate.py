@@ -8,7 +8,7 @@ from numbers import Real
 from pathlib import Path
 
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import qrels_of, run_of
+from whyrank.collections.opening import qrels_of, run_of
 from whyrank.collections.records import Qrels
 from whyrank.collections.splits import counts
 from whyrank.core.caller import SILENT, Caller

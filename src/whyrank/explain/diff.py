@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import collection_of, qrels_of, run_of
+from whyrank.collections.opening import collection_of, qrels_of, run_of
 from whyrank.collections.records import Qrels, fingerprint_of
 from whyrank.collections.records import Run as TrecRun
 from whyrank.core.caller import SILENT, Caller
@@ -27,7 +27,7 @@ from whyrank.explain.removal import removal
 from whyrank.explain.scored import ScoredTexts
 from whyrank.explain.words import WordSearch
 from whyrank.pages.numbers import counted
-from whyrank.rankers.given import Given, rankers_of
+from whyrank.rankers.opening import Given, rankers_of
 from whyrank.rankers.ranker import Ranker
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import run_of
 from whyrank.collections.hits import Fields, Hits, hits_of, read_hits
+from whyrank.collections.opening import run_of
 from whyrank.collections.records import Run
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError, nearest, quoted

@@ -11,10 +11,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import collection_of
+from whyrank.collections.opening import collection_of
 from whyrank.core.errors import UserError
 from whyrank.explain.scored import BUDGET
-from whyrank.rankers.given import Given, rankers_of
+from whyrank.rankers.opening import Given, rankers_of
 
 if TYPE_CHECKING:
     from types import ModuleType

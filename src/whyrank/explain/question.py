@@ -12,7 +12,7 @@ from whyrank.collections.collection import Collection
 from whyrank.core.errors import UserError
 from whyrank.core.progress import Progress
 from whyrank.core.runs import Run
-from whyrank.explain.beside import bm25_account, bm25_over, stage_rank
+from whyrank.explain.bm25 import bm25_account, bm25_over, stage_rank
 from whyrank.explain.explained import Explained
 from whyrank.explain.explanation import Explanation, Versus, WhyNot, Words
 from whyrank.explain.heads import heads_of

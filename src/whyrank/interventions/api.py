@@ -21,8 +21,8 @@ from whyrank.interventions.metric import Metric
 from whyrank.interventions.options import PatchArguments, PatchOptions
 from whyrank.interventions.patching import Patching
 from whyrank.interventions.results import Effects
-from whyrank.rankers.given import neural_ranker
 from whyrank.rankers.neural import NeuralRanker
+from whyrank.rankers.opening import neural_ranker
 from whyrank.rankers.ranker import Ranker
 
 Pairs = Sequence[MinimalPair] | AlignedPairs | Path | str

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from whyrank.collections.catalogue import open_collection
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import first_stage_of, say_notes
+from whyrank.collections.opening import first_stage_of, say_notes
 from whyrank.collections.records import Run as Ranking
 from whyrank.collections.records import fingerprint_of
 from whyrank.core.caller import SILENT, Caller

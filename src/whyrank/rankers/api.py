@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import (
+from whyrank.collections.opening import (
     FIRST_STAGES,
     MOST_PAIRS,
     RUN_FILE,
@@ -24,8 +24,8 @@ from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
 from whyrank.core.parameters import check_counts
 from whyrank.core.results import Result, table
-from whyrank.rankers.given import rankers_of
 from whyrank.rankers.neural import NeuralRanker
+from whyrank.rankers.opening import rankers_of
 from whyrank.rankers.passages import BestPassage
 from whyrank.rankers.ranker import Ranker
 from whyrank.rankers.rerank import rerank

@@ -18,7 +18,7 @@ from whyrank.circuits.semantic_bm.protocol import require_queries
 from whyrank.circuits.semantic_bm.rivals import Counts, Lexical
 from whyrank.circuits.semantic_bm.samples import Candidate, candidates
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import collection_of, first_stage_of
+from whyrank.collections.opening import collection_of, first_stage_of
 from whyrank.collections.records import Qrels, fingerprint_of
 from whyrank.collections.records import Run as FirstStage
 from whyrank.core.caller import Caller

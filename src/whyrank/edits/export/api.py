@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import collection_of, first_stage_of
+from whyrank.collections.opening import collection_of, first_stage_of
 from whyrank.core.atomic import make_new
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
@@ -24,10 +24,10 @@ from whyrank.edits.saving import EditedRanker, check_target, copy_small_files
 from whyrank.edits.unedited import Unedited
 from whyrank.rankers.bi_encoder import BiEncoder
 from whyrank.rankers.dual import DualRanker
-from whyrank.rankers.given import neural_ranker
 from whyrank.rankers.late_interaction import LateInteraction
 from whyrank.rankers.load import load
 from whyrank.rankers.neural import NeuralRanker
+from whyrank.rankers.opening import neural_ranker
 from whyrank.rankers.ranker import Ranker
 
 MODEL, INT8 = "model.onnx", "model_int8.onnx"

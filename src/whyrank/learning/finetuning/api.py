@@ -8,7 +8,7 @@ from typing import Any
 from whyrank.circuits.reading import cross_encoder
 from whyrank.collections.catalogue import open_collection
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import first_stage_of, say_notes
+from whyrank.collections.opening import first_stage_of, say_notes
 from whyrank.collections.records import Run as Ranking
 from whyrank.collections.records import fingerprint_of
 from whyrank.core.caller import SILENT, Caller
@@ -32,7 +32,7 @@ from whyrank.learning.finetuning.tuner import FineTuner
 from whyrank.learning.judgements import Judged, JudgementsUsed, judged
 from whyrank.learning.progress import training_bar
 from whyrank.rankers.cross_encoder import CrossEncoder
-from whyrank.rankers.given import neural_ranker
+from whyrank.rankers.opening import neural_ranker
 from whyrank.rankers.ranker import Ranker
 
 EVERY = ",".join(CONDITIONS)

@@ -26,8 +26,8 @@ from whyrank.interventions.summary import summarise
 from whyrank.papers.disentangled.kept_models import BEFORE, BERT, DGRE, KeptModels
 from whyrank.papers.disentangled.paired import means
 from whyrank.papers.disentangled.results import HeadMap, HeadMaps, MappedHead, MapsAlike
-from whyrank.rankers.given import neural_ranker
 from whyrank.rankers.neural import NeuralRanker
+from whyrank.rankers.opening import neural_ranker
 
 AXIOM = "TFC1:append"
 #: Why a share has no interval.

@@ -9,8 +9,8 @@ from pathlib import Path
 from whyrank.core.errors import UserError
 from whyrank.learning.models.network import TransformerNetwork
 from whyrank.learning.trained import Trained
-from whyrank.rankers.given import neural_ranker
 from whyrank.rankers.load import load
+from whyrank.rankers.opening import neural_ranker
 
 #: The two that are opened, by variant, and their names in reports.
 BERT, DGRE = "bert", "dgre"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from whyrank.collections.catalogue import open_collection
-from whyrank.collections.given import first_stage_of
+from whyrank.collections.opening import first_stage_of
 from whyrank.core.atomic import remove_folder
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError, nearest

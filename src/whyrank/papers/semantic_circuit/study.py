@@ -16,7 +16,7 @@ from whyrank.circuits.results import MATCHING as MATCHING_ROLE
 from whyrank.circuits.results import Circuit
 from whyrank.circuits.semantic_bm.api import semantic_bm
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import collection_of
+from whyrank.collections.opening import collection_of
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
 from whyrank.core.packages import sha256

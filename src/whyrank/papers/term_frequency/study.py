@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from whyrank.axioms.make import Choices
 from whyrank.collections.collection import Collection
-from whyrank.collections.given import collection_of
+from whyrank.collections.opening import collection_of
 from whyrank.core.caller import SILENT, Caller
 from whyrank.core.errors import UserError
 from whyrank.core.runs import Run
@@ -19,8 +19,8 @@ from whyrank.papers.term_frequency.atlas import Atlas, atlas
 from whyrank.papers.term_frequency.counting import PAPERS_SLOTS
 from whyrank.papers.term_frequency.results import TermFrequencyStudy
 from whyrank.papers.term_frequency.sizes import Sizes
-from whyrank.rankers.given import neural_ranker
 from whyrank.rankers.neural import NeuralRanker
+from whyrank.rankers.opening import neural_ranker
 from whyrank.rankers.rerank import safe_name
 
 
