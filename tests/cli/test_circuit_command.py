@@ -37,6 +37,7 @@ def call(folder, *more, ranker="ce"):
                    "2", *more)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_it_writes(folder, tmp_path):
     done = call(folder, "-o", tmp_path / "run")
     assert done.returncode == 0, done.stderr

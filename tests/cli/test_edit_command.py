@@ -99,6 +99,7 @@ def test_the_gate_exits_with_3_and_saves_nothing(here, tmp_path):
     assert "unknown new_token 'median'" in one_line(edit(here, *how, "--new-token", "median"))
 
 
+@pytest.mark.slow
 def test_what_it_refuses(here, tmp_path):
     def refused(*how):
         return one_line(edit(here, *how))

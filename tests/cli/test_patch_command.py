@@ -68,6 +68,7 @@ def test_what_it_writes(pairs, tmp_path, how):
     assert "report.html" in done.stderr
 
 
+@pytest.mark.slow
 def test_two_runs_are_compared(pairs, tmp_path):
     for name, more in (("a", []), ("b", ["--compare", tmp_path / "a"])):
         how = ["--method", "path", "--direction", "noise" if more else "denoise"]
@@ -124,6 +125,7 @@ def test_what_it_refuses(pairs, tmp_path):
     assert not (tmp_path / "x").exists(), "nothing is left of what was refused"
 
 
+@pytest.mark.slow
 def test_pairs_that_do_not_align_are_named_by_file_and_line(tmp_path):
     lines = [
         {"id": "good", "query": "tea", "baseline": "water and a", "perturbed": "water and tea"},

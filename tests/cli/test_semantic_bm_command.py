@@ -124,6 +124,7 @@ def start(ranker, collection, out):
     )
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_it_goes_on_and_gives_the_same_rows(ranker, collection, tmp_path):
     whole = start(ranker, collection, tmp_path / "whole")
     assert whole.wait(200) == 0, whole.stderr.read().decode()

@@ -13,6 +13,9 @@ from whyrank.core.lock import Lock
 from whyrank.core.runs import RunFolder, is_finished
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def here(tmp_path_factory):
     return write_small_work(tmp_path_factory.mktemp("two"))

@@ -39,6 +39,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_a_full_disk_is_one_line_and_the_same_command_goes_on_when_there_is_space(
     here, small_disk, tmp_path, case

@@ -119,6 +119,7 @@ def test_an_error_is_the_same_in_another_process():
     assert (error.what, error.where, error.todo) == ("no query", "file:3", "give one")
 
 
+@pytest.mark.slow
 def test_bad_engines_are_named():
     with pytest.raises(UserError, match="unknown engine"):
         open_engine("spark://x")
