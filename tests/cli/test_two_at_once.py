@@ -12,7 +12,6 @@ from tests.cli.small_work import write_small_work
 from whyrank.core.lock import Lock
 from whyrank.core.runs import RunFolder, is_finished
 
-
 pytestmark = pytest.mark.slow
 
 
