@@ -164,9 +164,9 @@ class _Hops:
         after = second.sums(hop, chosen) if second and chosen else {}
         found = choice.confirmed(after) if after else choice.untested()
         shares = _Shares.of(before, choice, self.how.seed)
-        told = _Shares.of(after, choice, self.how.seed) if after else shares.only(choice.chosen)
+        measured = _Shares.of(after, choice, self.how.seed) if after else shares.only(choice.chosen)
         self.edges += [
-            _edge(hop, names[one.number], one, told, place, shares.of_gap[one.number])
+            _edge(hop, names[one.number], one, measured, place, shares.of_gap[one.number])
             for place, one in enumerate(found)
         ]
         whole = all_sets(list(before.values()))
@@ -255,13 +255,13 @@ def _ratios(sums: QuerySums, of: np.ndarray) -> list[float | None]:
     return [finite(float(value) / below) for value in sums.effect.sum(axis=0)]
 
 
-def _edge(hop: _Hop, sender: str, found: Confirmation, told: _Shares, place: int, chosen: Estimate) -> Edge:
+def _edge(hop: _Hop, sender: str, found: Confirmation, measured: _Shares, place: int, chosen: Estimate) -> Edge:
     return Edge(
         step=hop.number, sender=sender.removesuffix(".z"), receivers=hop.names, part=hop.part,
-        share=told.of_gap[place], support=None, status=found.status,
-        by_set={name: values[place] for name, values in told.gap_by_set.items()},
-        share_of_receivers=told.of_whole[place],
-        by_set_of_receivers={name: values[place] for name, values in told.whole_by_set.items()},
+        share=measured.of_gap[place], support=None, status=found.status,
+        by_set={name: values[place] for name, values in measured.gap_by_set.items()},
+        share_of_receivers=measured.of_whole[place],
+        by_set_of_receivers={name: values[place] for name, values in measured.whole_by_set.items()},
         chosen_share=chosen.value, p_holm=found.p_holm,
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What the choice of heads is told by: what they do to the score on both halves of the queries."""
+"""What the choice of heads rests on: what they do to the score on both halves of the queries."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Pool:
         return "; ".join(dict.fromkeys(part.collection.split or "all" for part in self.parts))
 
     @property
-    def judgements(self) -> object:
+    def judgements(self) -> str | list[str]:
         """The judgements that are read, of one collection as every manifest has them."""
         found = [part.collection.judgements for part in self.parts]
         return found if self.is_several else found[0]
